@@ -1,0 +1,132 @@
+// Package source defines what every reader of records delivers: a [Plan] of the offsets to read, [Batch]es of
+// [Record]s in offset order, and [Coverage] that says what was read of what was asked.
+//
+// It holds no reader itself and imports none; see its sub-packages.
+package source
+
+import "context"
+
+// Record is one entry of a partition, without its value: keyspread needs the value's size only.
+//
+// Key is nil for a null key and non-nil with length 0 for an empty key; the two place differently in most clients.
+// Key aliases the reader's buffer and is valid until the [Sink] that received it returns.
+type Record struct {
+	Offset     int64
+	Timestamp  int64  // milliseconds since the Unix epoch, UTC; -1 when the record has none (magic 0)
+	Key        []byte // nil: null key
+	ValueSize  int32  // bytes; -1: null value (a tombstone when keyed)
+	HeaderSize int32  // bytes of header keys and header values
+}
+
+// TimestampType says who set a record's timestamp.
+type TimestampType uint8
+
+// The timestamp types of Kafka's record batches.
+const (
+	CreateTime    TimestampType = iota // the producer
+	LogAppendTime                      // the broker; all records of a batch share it
+)
+
+// String returns Kafka's name of the type.
+func (t TimestampType) String() string {
+	if t == LogAppendTime {
+		return "LogAppendTime"
+	}
+	return "CreateTime"
+}
+
+// Batch is a run of records of one partition, in offset order, that follows the batch delivered before it.
+// Records may be empty: a batch then only moves the position (control records, aborted records, compacted offsets).
+// Its slices belong to the reader and are valid until the [Sink] returns.
+type Batch struct {
+	Partition      int32
+	Next           int64 // position after this batch: every offset of the span below it is settled
+	Records        []Record
+	TimestampType  TimestampType
+	LeaderEpoch    int32 // of the batch; -1 when unknown
+	ControlRecords int64 // transaction markers passed on the way
+	AbortedRecords int64 // records of aborted transactions left out (read_committed) on the way
+	WireBytes      int64 // bytes as stored (compressed, with batch headers)
+}
+
+// Sink takes batches. A reader calls it for several partitions at once, but for one partition never at the same time
+// and always in offset order, so a Sink may keep state per partition without a lock. An error stops the whole read.
+type Sink interface {
+	Batch(b *Batch) error
+}
+
+// SinkFunc makes a function a [Sink].
+type SinkFunc func(b *Batch) error
+
+// Batch calls f(b).
+func (f SinkFunc) Batch(b *Batch) error { return f(b) }
+
+// Isolation is the consumer's view of transactions.
+type Isolation uint8
+
+// The isolation levels of Kafka's consumer.
+const (
+	ReadCommitted   Isolation = iota // end is the last stable offset; aborted records are left out
+	ReadUncommitted                  // end is the high watermark; every data record is delivered
+)
+
+// String returns Kafka's configuration value.
+func (i Isolation) String() string {
+	if i == ReadUncommitted {
+		return "read_uncommitted"
+	}
+	return "read_committed"
+}
+
+// Span is the half-open range of offsets [Start, End) of one partition. Its length is not a record count: compaction,
+// control records and aborted records leave gaps.
+type Span struct {
+	Partition  int32
+	Start, End int64
+}
+
+// Partition is what is known of one partition before the first record is read.
+type Partition struct {
+	ID               int32
+	LogStartOffset   int64
+	HighWatermark    int64 // -1: not asked for
+	LastStableOffset int64 // -1: not asked for (read_uncommitted)
+	Leader           int32 // broker id; -1: none
+	Err              error // why this partition cannot be read; nil otherwise
+}
+
+// Plan fixes what a run reads. Ends are fixed here, before the first record, so that a run on a live topic is finite.
+type Plan struct {
+	Topic         string
+	NumPartitions int         // all partitions of the topic, those left out of the run included
+	Partitions    []Partition // those of the run, by ID
+	Spans         []Span      // by Partition, then Start; disjoint; none empty
+	Isolation     Isolation
+	Range         string // the range as the user asked for it, for the report: "earliest..latest", "tail 1000", …
+}
+
+// Coverage says what was read of one partition.
+type Coverage struct {
+	Partition int32
+	Asked     int64 // offsets asked for: sum of End-Start over the partition's spans
+	Read      int64 // offsets settled of them
+	Position  int64 // next offset that would be read
+	Lost      int64 // offsets that retention removed before they could be read; not in Read
+	Err       error // why the partition is incomplete; nil when Read+Lost == Asked
+}
+
+// Complete reports whether every offset asked for was settled.
+func (c Coverage) Complete() bool { return c.Err == nil && c.Lost == 0 && c.Read == c.Asked }
+
+// Source is a topic, or what stands for one.
+//
+// Plan fails when nothing can be read at all (unknown topic, no broker reached); a single partition's trouble is that
+// [Partition]'s Err.
+//
+// Read delivers every record of the plan's spans to the sink and returns one Coverage per partition of the plan, by
+// partition. It goes on with the other partitions when one fails. Its error is the sink's, the context's, or one that
+// concerns every partition; the coverage is valid in each case, so nothing already learnt is lost.
+type Source interface {
+	Plan(ctx context.Context) (*Plan, error)
+	Read(ctx context.Context, p *Plan, sink Sink) ([]Coverage, error)
+}
