@@ -1,0 +1,109 @@
+// Package profile holds what was seen of a topic: facts per partition and per key, no judgement.
+//
+// A [Builder] is the [source.Sink] that fills it. Every input becomes a [Profile], every conclusion starts from one.
+package profile
+
+import (
+	"keyspread/analyze/source"
+)
+
+// Weight is the size of a set of records in both units keyspread judges.
+// Bytes are key, value and header bytes, uncompressed and without framing.
+type Weight struct {
+	Records int64
+	Bytes   int64
+}
+
+// Add returns w + v.
+func (w Weight) Add(v Weight) Weight { return Weight{w.Records + v.Records, w.Bytes + v.Bytes} }
+
+// Sub returns w - v.
+func (w Weight) Sub(v Weight) Weight { return Weight{w.Records - v.Records, w.Bytes - v.Bytes} }
+
+// Mode says whether a key table holds every key seen.
+type Mode uint8
+
+// The modes of a key table.
+const (
+	Exact   Mode = iota // every key, every count exact
+	Bounded             // the memory budget was passed: counts carry bounds, light keys may be missing
+)
+
+// String returns "exact" or "bounded".
+func (m Mode) String() string {
+	if m == Bounded {
+		return "bounded"
+	}
+	return "exact"
+}
+
+// Key is what was counted of one key in one partition. The true weight w satisfies Lo <= w <= Hi in both units;
+// in exact mode Lo == Hi. Key is never nil (null keys are counted apart); an empty key is a key of length 0.
+type Key struct {
+	Key         []byte
+	Partition   int32
+	Lo, Hi      Weight
+	First, Last int64 // timestamps of the first and last record counted, in offset order, ms; -1: none had one
+}
+
+// Candidate names a placement that is computed for every key while the topic is read.
+type Candidate struct {
+	Partitioner   string // its ID
+	NumPartitions int32
+}
+
+// Placed is how one partition's records would be placed under a [Candidate]. It is exact at any cardinality.
+type Placed struct {
+	Loads    []Weight // by destination partition; keyed records only; len = Candidate.NumPartitions
+	Moved    Weight   // of those, the records whose destination is another partition than the one they are in
+	Unkeyed  Weight   // records whose key (null, or empty for some clients) the client spreads
+	Unplaced Weight   // records for which the client itself answers outside [0, n)
+}
+
+// Partition is what was seen of one partition.
+type Partition struct {
+	ID       int32
+	Spans    []source.Span // asked for
+	Coverage source.Coverage
+
+	Total       Weight // every data record
+	KeyBytes    int64
+	ValueBytes  int64
+	HeaderBytes int64
+	NullKey     Weight // records with a null key
+	EmptyKey    Weight // records with an empty key; they are in Keys too
+	Tombstones  int64  // keyed records with a null value
+	Control     int64  // control records passed
+	Aborted     int64  // aborted records left out
+	WireBytes   int64  // as stored
+
+	FirstOffset, LastOffset int64 // of the first and last record; -1: no record
+	MinTime, MaxTime        int64 // smallest and largest timestamp, ms; -1: none had one
+	TimestampType           source.TimestampType
+
+	Sizes [32]int64 // Sizes[i]: records whose size in bytes has bit length i (0: size 0; i: 2^(i-1) <= size < 2^i)
+
+	Mode    Mode
+	Keys    []Key  // by falling Lo.Records, then falling Lo.Bytes, then key bytes
+	Missing Weight // largest weight a key that is not in Keys can have; zero in exact mode
+
+	Placed []Placed // by the profile's Candidates
+	Grid   Grid
+}
+
+// Grid counts a partition's records over time in buckets [Start + i*Width, Start + (i+1)*Width).
+type Grid struct {
+	Start, Width int64 // ms; Width 0: no record had a timestamp
+	Cells        []Weight
+}
+
+// Profile is what was seen of a topic.
+type Profile struct {
+	Topic         string
+	NumPartitions int32  // of the topic, those not read included
+	Partitioner   string // ID of the partitioner assumed for the topic
+	Isolation     source.Isolation
+	Range         string // as asked for
+	Candidates    []Candidate // Candidates[0] is the assumed partitioner at NumPartitions
+	Partitions    []Partition // those read, by ID
+}
