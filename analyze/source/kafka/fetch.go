@@ -1,0 +1,486 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/fetch"
+
+	"keyspread/analyze/source"
+	"keyspread/analyze/source/kafka/batch"
+)
+
+// recordsPerBatch bounds the records handed to the sink at once: 56 bytes each, so that they stay in the L2 cache.
+const recordsPerBatch = 1024
+
+// fetcher is one connection to one broker and the goroutine that reads its partitions over it. All partitions are in
+// every request. The next request is sent as soon as the headers of an answer have been walked, so the broker works
+// while the records are scanned; one buffer is enough, as the next answer is received only after the scan.
+type fetcher struct {
+	r      *read
+	broker int32
+
+	inbox []*partition // given by dispatch; r.mu is held
+	load  int64        // offsets given and not given back; r.mu is held
+
+	parts []*partition // of the next request, those that got least lately first
+	conn  *conn
+	muted time.Time // throttled by the broker until then
+
+	request fetch.Request
+	sent    []asked // what the request on its way asks for
+	asked   []asked // what the answer at hand was asked for
+	answer  answer
+	frame   []byte
+	ready   []ready // what the answer at hand has to scan
+
+	scanner batch.Scanner
+	records []source.Record
+	out     source.Batch
+}
+
+// asked is what a request asked of a partition.
+type asked struct {
+	p    *partition
+	from int64
+}
+
+// ready is a partition's record set that waits to be scanned.
+type ready struct {
+	p       *partition
+	set     []byte
+	aborted []batch.AbortedTxn
+	broken  error // what walking the headers stumbled over
+	leaves  bool  // it is given back after the scan: finished, broken, or moved to another broker
+	span    int   // where the scan must end: what was asked for next starts there
+	next    int64
+}
+
+// run reads until no partition is left.
+func (f *fetcher) run() {
+	f.records = make([]source.Record, recordsPerBatch)
+	f.scanner.Options.ReadCommitted = f.r.s.config.Isolation == source.ReadCommitted
+	for f.collect() {
+		if err := f.serve(); err != nil {
+			f.disconnect(err)
+		}
+	}
+	if f.conn != nil {
+		f.r.s.brokers.keep(f.conn)
+	}
+}
+
+// collect takes what dispatch gave. With nothing to do it retires the fetcher and returns false.
+func (f *fetcher) collect() bool {
+	f.r.mu.Lock()
+	defer f.r.mu.Unlock()
+	f.takeInbox()
+	if len(f.parts) > 0 {
+		return true
+	}
+	running := f.r.fetchers[f.broker]
+	f.r.fetchers[f.broker] = slices.DeleteFunc(running, func(other *fetcher) bool { return other == f })
+	return false
+}
+
+// giveBack hands p back to the run.
+func (f *fetcher) giveBack(p *partition, o outcome) {
+	p.outcome = o
+	f.drop(p)
+	f.r.mu.Lock()
+	f.load -= p.weight
+	f.r.mu.Unlock()
+	f.r.back <- p
+}
+
+// add puts p into the next requests, last.
+func (f *fetcher) add(p *partition) {
+	f.parts = append(f.parts, p)
+	p.listed = true
+}
+
+// drop takes p out of the next requests.
+func (f *fetcher) drop(p *partition) {
+	if !p.listed {
+		return
+	}
+	p.listed = false
+	f.parts = slices.DeleteFunc(f.parts, func(other *partition) bool { return other == p })
+}
+
+// disconnect gives every partition back after the connection has failed.
+func (f *fetcher) disconnect(err error) {
+	if f.conn != nil {
+		_ = f.conn.Close()
+		f.conn = nil
+	}
+	for _, p := range slices.Clone(f.parts) {
+		f.r.troubleOf(p, err)
+		if p.replica >= 0 {
+			p.replica = -1 // whatever is wrong with the replica, the leader is asked next
+		}
+		f.giveBack(p, p.outcome)
+	}
+}
+
+// serve sends requests and scans answers until no partition is left. Its error is the connection's.
+func (f *fetcher) serve() error {
+	if f.conn == nil {
+		c, err := f.r.s.brokers.to(f.r.ctx, f.broker)
+		if err != nil {
+			return err
+		}
+		f.conn = c
+	}
+	c := f.conn
+	stop := context.AfterFunc(f.r.ctx, func() { _ = c.Close() })
+	defer stop()
+	underway := false
+	for {
+		if !underway {
+			f.returnToLeaders()
+			if len(f.parts) == 0 {
+				return nil
+			}
+			if err := sleep(f.r.ctx, f.pause()); err != nil {
+				return err
+			}
+			if err := f.send(); err != nil {
+				return err
+			}
+		}
+		if err := f.receive(); err != nil {
+			return err
+		}
+		f.walk()
+		underway = false
+		if f.collectMore(); len(f.parts) > 0 && f.pause() == 0 {
+			if err := f.send(); err != nil {
+				return errors.Join(err, f.scanAll())
+			}
+			underway = true
+		}
+		if err := f.scanAll(); err != nil {
+			return err
+		}
+	}
+}
+
+// collectMore takes what dispatch gave while there is work.
+func (f *fetcher) collectMore() {
+	f.r.mu.Lock()
+	defer f.r.mu.Unlock()
+	f.takeInbox()
+}
+
+func (f *fetcher) takeInbox() {
+	for _, p := range f.inbox {
+		f.add(p)
+	}
+	f.inbox = f.inbox[:0]
+}
+
+// returnToLeaders gives back the partitions that another broker is to be asked for now. Nothing is under way.
+func (f *fetcher) returnToLeaders() {
+	now := time.Now()
+	for i := 0; i < len(f.parts); {
+		if p := f.parts[i]; p.broker(now) != f.broker {
+			f.giveBack(p, moved)
+			continue
+		}
+		i++
+	}
+}
+
+// pause is how long the next request has to wait, for the rate asked for or for the broker's quota.
+func (f *fetcher) pause() time.Duration {
+	now := time.Now()
+	return max(f.r.throttle.wait(now), f.muted.Sub(now), 0)
+}
+
+// send asks for every partition, from where the last request left off.
+func (f *fetcher) send() error {
+	config := &f.r.s.config
+	f.sent = f.sent[:0]
+	q := &f.request
+	if len(q.Topics) == 0 {
+		*q = fetch.Request{
+			ReplicaID: -1, MaxWaitTime: int32(config.MaxWait.Milliseconds()), MinBytes: 1,
+			IsolationLevel: wireIsolation(config.Isolation), SessionEpoch: -1, RackID: config.Rack,
+			Topics: []fetch.RequestTopic{{Topic: config.Topic}},
+		}
+	}
+	// A broker sends a batch larger than this only when it is the first of the answer, so the first partition decides.
+	q.MaxBytes = max(f.r.maxBytes, f.parts[0].maxBytes)
+	list := q.Topics[0].Partitions[:0]
+	for _, p := range f.parts {
+		f.sent = append(f.sent, asked{p, p.fetchPosition})
+		list = append(list, fetch.RequestPartition{
+			Partition: p.id, CurrentLeaderEpoch: p.leader.epoch, FetchOffset: p.fetchPosition,
+			LogStartOffset: -1, PartitionMaxBytes: p.maxBytes,
+		})
+	}
+	q.Topics[0].Partitions = list
+	return f.conn.send(q, config.MaxWait)
+}
+
+// receive reads an answer and takes it apart.
+func (f *fetcher) receive() error {
+	if cap(f.frame) > 4*int(f.r.maxBytes)+readStep {
+		f.frame = nil // a single huge batch shall not hold its memory for the rest of the run
+	}
+	var err error
+	if f.frame, err = f.conn.receive(f.frame, maxFetchFrame); err != nil {
+		return err
+	}
+	now := time.Now()
+	f.r.throttle.pay(int64(len(f.frame)), now)
+	f.r.count(int64(len(f.frame)), 0, 0)
+	if err := f.answer.parse(f.frame[8:], f.conn.versions[protocol.Fetch], f.r.s.config.Topic); err != nil {
+		return err
+	}
+	if ms := f.answer.throttleMillis; ms > 0 {
+		f.muted = now.Add(time.Duration(ms) * time.Millisecond)
+	}
+	f.sent, f.asked = f.asked, f.sent
+	if f.answer.err != codeNone {
+		return f.answer.err
+	}
+	return nil
+}
+
+// walk goes over the answer once: it moves what is asked for next beyond what has come, gives back the partitions with
+// an error, and lists the record sets to scan.
+func (f *fetcher) walk() {
+	f.ready = f.ready[:0]
+	hint := 0
+	for i := range f.answer.parts {
+		a := &f.answer.parts[i]
+		j := f.find(a.partition, hint)
+		if j < 0 {
+			continue // not asked for
+		}
+		hint = j + 1
+		p := f.asked[j].p
+		if !p.listed || p.fetchPosition != f.asked[j].from {
+			continue // given up while the request was on its way, or answered twice
+		}
+		switch {
+		case a.err != codeNone:
+			f.refused(p, a.err)
+		case a.preferredReplica >= 0 && a.preferredReplica != f.broker && f.r.s.config.Rack != "":
+			p.replica, p.replicaUntil = a.preferredReplica, time.Now().Add(replicaFor)
+			f.giveBack(p, moved)
+		default:
+			f.accept(p, a, j == 0)
+		}
+	}
+	f.rotate()
+}
+
+// find returns the index of a partition in what was asked, searching from hint on, as answers keep the order.
+func (f *fetcher) find(id int32, hint int) int {
+	for k := range f.asked {
+		if j := (hint + k) % len(f.asked); f.asked[j].p.id == id {
+			return j
+		}
+	}
+	return -1
+}
+
+// refused deals with an error the broker answered for a partition.
+func (f *fetcher) refused(p *partition, code Code) {
+	atReplica := p.replica >= 0
+	p.replica = -1
+	switch {
+	case code == codeTopicNotAuthorized:
+		p.err = &TopicAuthorizationError{Topic: f.r.s.config.Topic, Operation: "READ"}
+		f.giveBack(p, failed)
+	case code == codeOffsetOutOfRange && atReplica:
+		f.r.trouble(p, code) // the replica may be behind
+		f.giveBack(p, p.outcome)
+	case code == codeOffsetOutOfRange:
+		f.r.trouble(p, code)
+		if p.outcome == troubled {
+			p.outcome = outOfRange
+		}
+		f.giveBack(p, p.outcome)
+	default:
+		f.r.troubleOf(p, code)
+		f.giveBack(p, p.outcome)
+	}
+}
+
+// accept takes the record set of an answer without error.
+func (f *fetcher) accept(p *partition, a *answerPart, first bool) {
+	next, err := batch.Walk(a.set, p.fetchPosition)
+	if err == nil && next == p.fetchPosition {
+		f.nothing(p, a, first)
+		return
+	}
+	got := ready{p: p, set: a.set, aborted: f.answer.aborted[a.abortedFrom:a.abortedTo], broken: err}
+	if err == nil {
+		p.advance(next)
+	}
+	got.span, got.next = p.fetchSpan, p.fetchPosition
+	if got.leaves = err != nil || p.asked() || p.broker(time.Now()) != f.broker; got.leaves {
+		f.drop(p)
+	}
+	f.ready = append(f.ready, got)
+}
+
+// nothing deals with an answer that holds no whole batch.
+func (f *fetcher) nothing(p *partition, a *answerPart, first bool) {
+	switch {
+	case len(a.set) >= int(p.maxBytes) || len(a.set) > 0 && first:
+		// Only the beginning of a batch came. Its header says how much to ask for.
+		f.scanner.Reset(a.set, p.fetchPosition, nil, nil)
+		f.scanner.NextBatch()
+		p.maxBytes = int32(min(maxFetchFrame, max(2*int64(p.maxBytes), int64(f.scanner.CutOff()))))
+	case len(a.set) == 0 && first && f.answer.throttleMillis == 0:
+		// The first partition of a request gets at least one batch when there is one.
+		f.r.trouble(p, fmt.Errorf("the broker sends no records, though the partition ends at offset %d",
+			p.spans[len(p.spans)-1].End))
+		if p.outcome == failed {
+			f.giveBack(p, failed)
+		}
+	default:
+		p.well()
+	}
+}
+
+// rotate puts the partitions that got records behind those that got none, as the broker fills an answer from the front.
+func (f *fetcher) rotate() {
+	for i := range f.ready {
+		if p := f.ready[i].p; !f.ready[i].leaves {
+			f.drop(p)
+			f.add(p)
+		}
+	}
+}
+
+// scanAll scans the record sets of the answer at hand and gives back the partitions that are finished or broken. Its
+// error is the sink's, which ends the run.
+func (f *fetcher) scanAll() error {
+	var records, offsets int64
+	defer func() { f.r.count(0, records, offsets) }()
+	for i := range f.ready {
+		w := &f.ready[i]
+		n, m, err := f.scan(w)
+		records, offsets = records+n, offsets+m
+		var sinkErr *sinkError
+		switch {
+		case errors.As(err, &sinkErr):
+			f.r.cancel(sinkErr.err)
+			return sinkErr.err
+		case err == nil && w.broken != nil:
+			err = w.broken
+		case err == nil && (w.p.span != w.span || w.p.position != w.next):
+			err = errors.New("the records end before the batch headers say")
+		}
+		switch {
+		case err != nil:
+			w.p.err = err
+			f.giveBack(w.p, failed)
+		case w.p.done():
+			f.giveBack(w.p, finished)
+		case w.leaves:
+			f.giveBack(w.p, moved)
+		}
+	}
+	f.ready = f.ready[:0]
+	return nil
+}
+
+// sinkError marks an error as the sink's.
+type sinkError struct{ err error }
+
+func (e *sinkError) Error() string { return e.err.Error() }
+
+// scan delivers the records of a set, up to the end of the span. It returns how many records were delivered and how many
+// offsets settled. Its error is a *sinkError or says why the partition cannot be read further; what came before was
+// delivered.
+func (f *fetcher) scan(w *ready) (records, offsets int64, err error) {
+	p, sc, b := w.p, &f.scanner, &f.out
+	end := p.spans[p.span].End
+	*b = source.Batch{Partition: p.id, LeaderEpoch: -1}
+	n := 0 // records waiting in f.records
+	// flush delivers them and settles the offsets below next; over reports that the span is.
+	flush := func(next int64) (over bool, err error) {
+		b.Next = min(next, end)
+		b.Records = f.records[:n]
+		if err := f.r.sink.Batch(b); err != nil {
+			return true, &sinkError{err}
+		}
+		records += int64(n)
+		offsets += p.settle(b.Next)
+		p.well()
+		n, b.ControlRecords, b.AbortedRecords, b.WireBytes = 0, 0, 0, 0
+		return b.Next == end, nil
+	}
+	var control, aborted int64 // skipped so far
+	sc.Reset(w.set, p.position, w.aborted, nil)
+	for sc.NextBatch() {
+		h := sc.Batch()
+		if h.BaseOffset >= end {
+			_, err := flush(end)
+			return records, offsets, err
+		}
+		stamp := timestampType(&h)
+		if n > 0 && (stamp != b.TimestampType || h.LeaderEpoch != b.LeaderEpoch) {
+			if over, err := flush(sc.Position()); over {
+				return records, offsets, err
+			}
+		}
+		b.TimestampType, b.LeaderEpoch = stamp, h.LeaderEpoch
+		b.WireBytes += int64(h.WireSize)
+		c, a := sc.Skipped()
+		b.ControlRecords += c - control
+		b.AbortedRecords += max(0, a-aborted-beyond(&h, end))
+		control, aborted = c, a
+		for more := true; more; {
+			n += batch.Fill(sc, f.records[n:])
+			more = n == len(f.records)
+			for n > 0 && f.records[n-1].Offset >= end {
+				n--
+				more = false
+			}
+			if more {
+				if over, err := flush(f.records[n-1].Offset + 1); over {
+					return records, offsets, err
+				}
+			}
+		}
+		// Keys of a compressed batch last until the next one is opened; those of others as long as the answer.
+		if h.LastOffset >= end-1 || n > 0 && h.Codec != batch.None {
+			if over, err := flush(sc.Position()); over {
+				return records, offsets, err
+			}
+		}
+	}
+	if sc.Position() > p.position {
+		if _, err := flush(sc.Position()); err != nil {
+			return records, offsets, err
+		}
+	}
+	return records, offsets, sc.Err()
+}
+
+func timestampType(h *batch.Header) source.TimestampType {
+	if h.LogAppendTime {
+		return source.LogAppendTime
+	}
+	return source.CreateTime
+}
+
+// beyond returns how many of an aborted batch's records lie at or after end, taking it to have no gaps.
+func beyond(h *batch.Header, end int64) int64 {
+	if !h.Aborted {
+		return 0
+	}
+	return max(0, h.LastOffset-end+1)
+}

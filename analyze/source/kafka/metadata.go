@@ -1,0 +1,278 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol/metadata"
+)
+
+// cluster is what one metadata answer says of the brokers and the topic.
+type cluster struct {
+	brokers    map[int32]string // addresses by id
+	partitions []leadership     // by partition
+}
+
+// leadership is who leads a partition.
+type leadership struct {
+	id     int32
+	leader int32 // -1: none
+	epoch  int32 // -1: the broker did not say
+	err    error // why there is no leader; nil otherwise
+}
+
+func (c *cluster) partition(id int32) (leadership, bool) {
+	i, ok := slices.BinarySearchFunc(c.partitions, id, func(l leadership, id int32) int { return cmp.Compare(l.id, id) })
+	if !ok {
+		return leadership{}, false
+	}
+	return c.partitions[i], true
+}
+
+// brokers hands out connections and keeps those that are not used. It is safe for several goroutines.
+type brokers struct {
+	dialer    *dialer
+	bootstrap []string
+	timeout   time.Duration // for one connection
+
+	mu    sync.Mutex
+	known map[int32]string // addresses by id, as last advertised
+	idle  map[string][]*conn
+}
+
+// learn replaces the known addresses.
+func (b *brokers) learn(known map[int32]string) {
+	b.mu.Lock()
+	b.known = known
+	b.mu.Unlock()
+}
+
+// to returns a connection to a broker by id.
+func (b *brokers) to(ctx context.Context, id int32) (*conn, error) {
+	b.mu.Lock()
+	address, ok := b.known[id]
+	c := b.takeIdle(address)
+	b.mu.Unlock()
+	switch {
+	case c != nil:
+		return c, nil
+	case !ok:
+		return nil, fmt.Errorf("broker %d is not in the cluster's metadata", id)
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	return b.dialer.dial(ctx, address, !slices.Contains(b.bootstrap, address))
+}
+
+// takeIdle takes a connection that is not used; nil when there is none. The lock is held.
+func (b *brokers) takeIdle(address string) *conn {
+	free := b.idle[address]
+	if len(free) == 0 {
+		return nil
+	}
+	b.idle[address] = free[:len(free)-1]
+	return free[len(free)-1]
+}
+
+// any returns a connection to some broker: one that is open, else a bootstrap server, else any broker known. Several
+// addresses share the time that is left, so that one that swallows packets does not cost the others theirs.
+func (b *brokers) any(ctx context.Context) (*conn, error) {
+	b.mu.Lock()
+	addresses := slices.Clone(b.bootstrap)
+	for _, id := range slices.Sorted(maps.Keys(b.known)) {
+		if address := b.known[id]; !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
+	}
+	for _, address := range addresses {
+		if c := b.takeIdle(address); c != nil {
+			b.mu.Unlock()
+			return c, nil
+		}
+	}
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	var errs []error
+	for i, address := range addresses {
+		c, err := b.dialShare(ctx, address, i >= len(b.bootstrap), len(addresses)-i)
+		if err == nil {
+			return c, nil
+		}
+		var auth *AuthError
+		if errors.As(err, &auth) {
+			return nil, err // the other brokers know the same users
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (b *brokers) dialShare(ctx context.Context, address string, advertised bool, shares int) (*conn, error) {
+	if deadline, ok := ctx.Deadline(); ok && shares > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(shares))
+		defer cancel()
+	}
+	return b.dialer.dial(ctx, address, advertised)
+}
+
+// keep takes back a connection that has no request in flight.
+func (b *brokers) keep(c *conn) {
+	b.mu.Lock()
+	b.idle[c.address] = append(b.idle[c.address], c)
+	b.mu.Unlock()
+}
+
+// close closes the connections that are not used.
+func (b *brokers) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, free := range b.idle {
+		for _, c := range free {
+			_ = c.Close()
+		}
+	}
+	clear(b.idle)
+}
+
+// askAny sends one metadata request to any broker. A connection that was open for long may have been closed by the
+// broker, so a broken one is replaced once.
+func (s *Source) askAny(ctx context.Context, req *metadata.Request) (answer *metadata.Response, version int16, err error) {
+	for attempt := 0; ; attempt++ {
+		c, err := s.brokers.any(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+		m, err := c.roundTrip(req)
+		stop()
+		if err == nil {
+			s.brokers.keep(c)
+			return m.(*metadata.Response), c.versions[req.ApiKey()], nil
+		}
+		_ = c.Close()
+		if ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		if attempt > 0 {
+			hint := ""
+			if errors.Is(err, errClosed) && s.brokers.dialer.mechanism == nil {
+				hint = "the listener may require SASL: security.protocol SASL_SSL or SASL_PLAINTEXT"
+			}
+			return nil, 0, &ConnectError{Address: c.address, Err: fmt.Errorf("asking for metadata: %w", err), Hint: hint}
+		}
+	}
+}
+
+// metadata asks once for the topic, and for it alone; nothing is created.
+func (s *Source) metadata(ctx context.Context) (*cluster, error) {
+	answer, version, err := s.askAny(ctx, &metadata.Request{TopicNames: []string{s.config.Topic}})
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{brokers: make(map[int32]string, len(answer.Brokers))}
+	for _, b := range answer.Brokers {
+		c.brokers[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+	}
+	s.brokers.learn(c.brokers)
+	for _, t := range answer.Topics {
+		if t.Name != s.config.Topic {
+			continue
+		}
+		switch code := Code(t.ErrorCode); code {
+		case codeNone:
+		case codeTopicNotAuthorized:
+			return nil, &TopicAuthorizationError{Topic: t.Name, Operation: "DESCRIBE"}
+		case codeUnknownTopic, codeInvalidTopic:
+			return nil, &UnknownTopicError{Topic: t.Name}
+		default:
+			return nil, fmt.Errorf("topic %q: %w", t.Name, code)
+		}
+		for _, p := range t.Partitions {
+			l := leadership{id: p.PartitionIndex, leader: p.LeaderID, epoch: p.LeaderEpoch}
+			if version < 7 {
+				l.epoch = -1 // not in the answer
+			}
+			if code := Code(p.ErrorCode); p.LeaderID < 0 {
+				l.err = codeLeaderNotAvailable
+				if code != codeNone {
+					l.err = code
+				}
+			}
+			c.partitions = append(c.partitions, l)
+		}
+		slices.SortFunc(c.partitions, func(a, b leadership) int { return cmp.Compare(a.id, b.id) })
+		return c, nil
+	}
+	return nil, fmt.Errorf("the cluster answered for other topics than %q", s.config.Topic)
+}
+
+// Topics lists the cluster's topics this user may describe, sorted, without the internal ones. It is for completion
+// and for naming topics near a mistyped one.
+func (s *Source) Topics(ctx context.Context) ([]string, error) {
+	answer, _, err := s.askAny(ctx, &metadata.Request{TopicNames: nil})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, t := range answer.Topics {
+		if t.ErrorCode == 0 && !t.IsInternal {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// maxNearest is how many topics are named beside one that does not exist.
+const maxNearest = 3
+
+// nearest returns the names that differ from want in few letters, nearest first.
+func nearest(want string, names []string) []string {
+	type near struct {
+		name string
+		d    int
+	}
+	var list []near
+	for _, n := range names {
+		// A third of the letters may differ: "order" finds "orders.v1"'s neighbours, not everything.
+		if d := editDistance(want, n); d <= max(2, len(want)/3) {
+			list = append(list, near{n, d})
+		}
+	}
+	slices.SortFunc(list, func(a, b near) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.name, b.name)) })
+	var out []string
+	for _, n := range list[:min(len(list), maxNearest)] {
+		out = append(out, n.name)
+	}
+	return out
+}
+
+// editDistance is the Levenshtein distance of two strings in bytes: insertions, deletions and substitutions.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
