@@ -71,24 +71,28 @@ type Partition struct {
 	ValueBytes  int64
 	HeaderBytes int64
 	NullKey     Weight // records with a null key
-	EmptyKey    Weight // records with an empty key; they are in Keys too
+	EmptyKey    Weight // records with an empty key; EachKey names the empty key too
 	Tombstones  int64  // keyed records with a null value
 	Control     int64  // control records passed
 	Aborted     int64  // aborted records left out
 	WireBytes   int64  // as stored
 
-	FirstOffset, LastOffset int64 // of the first and last record; -1: no record
-	MinTime, MaxTime        int64 // smallest and largest timestamp, ms; -1: none had one
-	TimestampType           source.TimestampType
+	FirstOffset, LastOffset int64                // of the first and last record; -1: no record
+	MinTime, MaxTime        int64                // smallest and largest timestamp, ms; -1: none had one
+	TimestampType           source.TimestampType // of the last record
 
-	Sizes [32]int64 // Sizes[i]: records whose size in bytes has bit length i (0: size 0; i: 2^(i-1) <= size < 2^i)
+	// Sizes[i] counts records whose size in bytes has bit length i: size 0 for i = 0, otherwise 2^(i-1) <= size < 2^i.
+	// The last one also holds those that are larger still.
+	Sizes [32]int64
 
 	Mode    Mode
-	Keys    []Key  // by falling Lo.Records, then falling Lo.Bytes, then key bytes
-	Missing Weight // largest weight a key that is not in Keys can have; zero in exact mode
+	Missing Weight // largest weight here of a key that EachKey does not name; zero in exact mode
 
 	Placed []Placed // by the profile's Candidates
 	Grid   Grid
+
+	keys   *table // nil: none
+	spread bool   // Candidates[0] gives some key of this partition no partition
 }
 
 // Grid counts a partition's records over time in buckets [Start + i*Width, Start + (i+1)*Width).
@@ -97,13 +101,34 @@ type Grid struct {
 	Cells        []Weight
 }
 
-// Profile is what was seen of a topic.
+// Profile is what was seen of a topic. It does not change once built; its methods may be called at the same time.
 type Profile struct {
 	Topic         string
 	NumPartitions int32  // of the topic, those not read included
 	Partitioner   string // ID of the partitioner assumed for the topic
 	Isolation     source.Isolation
-	Range         string // as asked for
+	Range         string      // as asked for
 	Candidates    []Candidate // Candidates[0] is the assumed partitioner at NumPartitions
 	Partitions    []Partition // those read, by ID
+
+	cache *cache // nil: nothing is kept
+}
+
+// Total returns the weight of all data records.
+func (p *Profile) Total() Weight {
+	var w Weight
+	for i := range p.Partitions {
+		w = w.Add(p.Partitions[i].Total)
+	}
+	return w
+}
+
+// Mode returns [Exact] when every partition's table is exact.
+func (p *Profile) Mode() Mode {
+	for i := range p.Partitions {
+		if p.Partitions[i].Mode != Exact {
+			return Bounded
+		}
+	}
+	return Exact
 }

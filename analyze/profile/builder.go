@@ -1,0 +1,322 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"keyspread/analyze/source"
+)
+
+// floorBytes is the least a partition's key table gets: room for 4096 keys of 24 bytes.
+const floorBytes = 4096 * (entryBytes + 2*8 + 24)
+
+// Builder counts a topic. It is the [source.Sink] of one read: Batch may be called for several partitions at once, but
+// for one partition never at the same time and always in offset order. It keeps nothing of a batch and allocates
+// nothing per record.
+//
+// Each partition has its own table and its own share of the memory, fixed by the plan, so the result does not depend
+// on how the work was scheduled.
+type Builder struct {
+	cfg     Config
+	plan    *source.Plan
+	placing *placing
+	parts   []*partBuilder
+	byID    []*partBuilder // by partition; nil: not in the plan
+}
+
+// NewBuilder returns a builder for what plan will read.
+func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if plan.NumPartitions < 1 || plan.NumPartitions > 1<<31-1 {
+		return nil, fmt.Errorf("topic %q has %d partitions: want at least 1", plan.Topic, plan.NumPartitions)
+	}
+	specs := append([]CandidateSpec{{cfg.Partitioner, int32(plan.NumPartitions)}}, cfg.Candidates...)
+	b := &Builder{cfg: cfg, plan: plan, placing: newPlacing(specs)}
+	if err := b.placing.checkSize(len(plan.Partitions)); err != nil {
+		return nil, err
+	}
+	ids := 0
+	for _, p := range plan.Partitions {
+		if p.ID < 0 || int(p.ID) >= plan.NumPartitions {
+			return nil, fmt.Errorf("plan of topic %q names partition %d of %d", plan.Topic, p.ID, plan.NumPartitions)
+		}
+		ids = max(ids, int(p.ID)+1)
+	}
+	spans := make([][]source.Span, ids)
+	asked := make([]uint64, ids)
+	var all uint64
+	for _, s := range plan.Spans {
+		if s.Partition < 0 || int(s.Partition) >= ids || s.End <= s.Start {
+			return nil, fmt.Errorf("plan of topic %q has a bad span %d..%d of partition %d", plan.Topic, s.Start, s.End, s.Partition)
+		}
+		spans[s.Partition] = append(spans[s.Partition], s)
+		asked[s.Partition] += uint64(s.End - s.Start)
+		all += uint64(s.End - s.Start)
+	}
+	b.byID = make([]*partBuilder, ids)
+	for _, p := range plan.Partitions {
+		if b.byID[p.ID] != nil {
+			return nil, fmt.Errorf("plan of topic %q names partition %d twice", plan.Topic, p.ID)
+		}
+		pb := newPartBuilder(p.ID, spans[p.ID], share(cfg.Memory, asked[p.ID], all), cfg)
+		b.byID[p.ID] = pb
+		b.parts = append(b.parts, pb)
+	}
+	return b, nil
+}
+
+// share is a partition's part of the memory, by the offsets asked of it.
+func share(memory int64, part, all uint64) int64 {
+	if all == 0 {
+		return floorBytes
+	}
+	hi, lo := bits.Mul64(uint64(memory), part)
+	q, _ := bits.Div64(hi, lo, all) // part <= all, so q <= memory
+	return max(floorBytes, int64(q))
+}
+
+// Batch counts the records of b. An error (a batch of a partition that is not in the plan, a partitioner that fails)
+// ends the read.
+func (b *Builder) Batch(batch *source.Batch) error {
+	if batch.Partition < 0 || int(batch.Partition) >= len(b.byID) || b.byID[batch.Partition] == nil {
+		return fmt.Errorf("counting topic %q: a batch of partition %d, which the plan does not name", b.plan.Topic, batch.Partition)
+	}
+	return b.byID[batch.Partition].batch(batch, b.placing)
+}
+
+// Profile returns what was counted. The builder is used up. cov is what [source.Source] said of the read; a partition
+// that is not in it counts as not read.
+func (b *Builder) Profile(cov []source.Coverage) (*Profile, error) {
+	p := &Profile{
+		Topic: b.plan.Topic, NumPartitions: int32(b.plan.NumPartitions), Partitioner: b.cfg.Partitioner.ID(),
+		Isolation: b.plan.Isolation, Range: b.plan.Range, Candidates: b.placing.candidates, cache: &cache{},
+	}
+	coverage := map[int32]source.Coverage{}
+	for _, c := range cov {
+		coverage[c.Partition] = c
+	}
+	errs := make([]error, len(b.parts))
+	eachOf(len(b.parts), func(i int) { errs[i] = b.parts[i].finish(b.placing) })
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	grids := make([]*gridBuilder, len(b.parts))
+	for i, pb := range b.parts {
+		grids[i] = &pb.grid
+	}
+	alignGrids(grids)
+	for _, pb := range b.parts {
+		c, ok := coverage[pb.part.ID]
+		if !ok {
+			c = source.Coverage{Partition: pb.part.ID}
+			for _, s := range pb.part.Spans {
+				c.Asked += s.End - s.Start
+			}
+		}
+		pb.part.Coverage = c
+		pb.part.Grid = pb.grid.grid()
+		p.Partitions = append(p.Partitions, pb.part)
+	}
+	slices.SortFunc(p.Partitions, func(a, b Partition) int { return cmp.Compare(a.ID, b.ID) })
+	return p, nil
+}
+
+// eachOf calls f for 0 to n-1, on as many goroutines as there are processors.
+func eachOf(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// partBuilder counts one partition.
+type partBuilder struct {
+	part   Partition
+	table  *table
+	grid   gridBuilder
+	placed *placed // nil until a key leaves the table
+}
+
+func newPartBuilder(id int32, spans []source.Span, budget int64, cfg Config) *partBuilder {
+	return &partBuilder{
+		part: Partition{
+			ID: id, Spans: spans,
+			FirstOffset: -1, LastOffset: -1, MinTime: -1, MaxTime: -1,
+		},
+		table: newTable(budget, cfg.VerifyKeys),
+		grid:  gridBuilder{limit: cfg.Buckets},
+	}
+}
+
+// batch counts one batch.
+func (p *partBuilder) batch(b *source.Batch, pl *placing) error {
+	p.part.Control += b.ControlRecords
+	p.part.Aborted += b.AbortedRecords
+	p.part.WireBytes += b.WireBytes
+	if len(b.Records) == 0 {
+		return nil
+	}
+	if p.table.evicted == nil {
+		p.table.evicted = func(key []byte, w Weight) error {
+			if p.placed == nil {
+				p.placed = pl.partition(p.part.ID)
+			}
+			_, err := p.placed.add(key, w)
+			return err
+		}
+	}
+	if p.part.FirstOffset < 0 {
+		p.part.FirstOffset = b.Records[0].Offset
+	}
+	p.part.LastOffset = b.Records[len(b.Records)-1].Offset
+	p.part.TimestampType = b.TimestampType
+	for recs := b.Records; len(recs) > 0; {
+		n := min(len(recs), blockLen)
+		if err := p.block(recs[:n]); err != nil {
+			return err
+		}
+		recs = recs[n:]
+	}
+	return nil
+}
+
+// blockLen is how many records are looked up together. Their cache misses then overlap: 32 independent loads from
+// DRAM cost about what two dependent ones do.
+const blockLen = 32
+
+// block counts up to blockLen records: it hashes all keys, loads all slots, loads all entries, and only then counts.
+func (p *partBuilder) block(recs []source.Record) error {
+	var (
+		hash [blockLen]xxh3.Uint128
+		size [blockLen]int64
+		from [blockLen]uint8 // index of the record in recs
+		at   [blockLen]int32 // entry found at the first probe, or -1
+	)
+	part := &p.part
+	n := 0
+	for i := range recs {
+		r := &recs[i]
+		value := int64(max(r.ValueSize, 0))
+		bytes := int64(len(r.Key)) + value + int64(r.HeaderSize)
+		part.KeyBytes += int64(len(r.Key))
+		part.ValueBytes += value
+		part.HeaderBytes += int64(r.HeaderSize)
+		part.Total.Records++
+		part.Total.Bytes += bytes
+		part.Sizes[min(bits.Len64(uint64(bytes)), len(part.Sizes)-1)]++
+		if r.Timestamp >= 0 {
+			part.seen(r.Timestamp)
+			p.grid.add(r.Timestamp, bytes)
+		}
+		if r.Key == nil {
+			part.NullKey = part.NullKey.Add(Weight{1, bytes})
+			continue
+		}
+		if len(r.Key) == 0 {
+			part.EmptyKey = part.EmptyKey.Add(Weight{1, bytes})
+		}
+		if r.ValueSize < 0 {
+			part.Tombstones++
+		}
+		hash[n], size[n], from[n] = xxh3.Hash128(r.Key), bytes, uint8(i)
+		n++
+	}
+	t := p.table
+	for i := range n {
+		at[i] = -1
+		if s := t.slots[hash[i].Lo&t.mask]; s != 0 && s>>32 == tagOf(hash[i]) {
+			at[i] = int32(uint32(s) - 1)
+		}
+	}
+	for i := range n {
+		if at[i] >= 0 && !t.is(t.entry(int(at[i])), hash[i], recs[from[i]].Key) {
+			at[i] = -1
+		}
+	}
+	purges := t.purges
+	for i := range n {
+		r := &recs[from[i]]
+		j := int(at[i])
+		if j < 0 || t.purges != purges { // a purge moves entries
+			j = t.find(hash[i], r.Key)
+		}
+		var e *entry
+		if j >= 0 {
+			e = t.entry(j)
+		} else {
+			var err error
+			if e, err = t.enter(hash[i], r.Key); err != nil {
+				return err
+			}
+		}
+		e.records++
+		e.bytes += size[i]
+		if r.Timestamp >= 0 {
+			e.last = r.Timestamp
+			if e.first < 0 {
+				e.first = r.Timestamp
+			}
+		}
+	}
+	return nil
+}
+
+// seen widens the partition's time range.
+func (p *Partition) seen(ts int64) {
+	if p.MinTime < 0 || ts < p.MinTime {
+		p.MinTime = ts
+	}
+	if ts > p.MaxTime {
+		p.MaxTime = ts
+	}
+}
+
+// finish places the keys that are still in the table and the records without key.
+func (p *partBuilder) finish(pl *placing) error {
+	if p.placed == nil {
+		p.placed = pl.partition(p.part.ID)
+	}
+	t := p.table
+	for i := range t.n {
+		e := t.entry(i)
+		home, err := p.placed.add(t.keyOf(e), e.weight())
+		if err != nil {
+			return err
+		}
+		if home {
+			e.meta |= metaHome
+		}
+	}
+	spread := p.placed.spread
+	if p.part.NullKey.Records > 0 {
+		if _, err := p.placed.add(nil, p.part.NullKey); err != nil {
+			return err
+		}
+	}
+	p.part.keys, p.part.spread = t, spread
+	p.part.Placed = p.placed.sum
+	p.part.Missing = t.missing()
+	if t.errs != nil {
+		p.part.Mode = Bounded
+	}
+	return nil
+}

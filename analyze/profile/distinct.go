@@ -1,0 +1,155 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+)
+
+// Distinct says how many keys a topic has. In exact mode Keys and SeveralPartitions are counts and the bounds equal
+// them. Otherwise they are estimates from the key sample, the bounds those of 95 % confidence, cut at what was seen.
+type Distinct struct {
+	Keys              int64 // distinct keys, the empty key included, the null key not
+	SeveralPartitions int64 // of them, those with records in more than one partition
+	Exact             bool
+
+	Low, High               int64   // of Keys
+	SeveralLow, SeveralHigh int64   // of SeveralPartitions
+	StdErr                  float64 // relative standard error of Keys; 0 in exact mode
+	SampleKeys              int64   // keys in the sample; all of them in exact mode
+}
+
+// Distinct counts the keys of the profile, or estimates their number.
+//
+// The estimate is that of a theta sketch: s keys with a rank below the fraction theta of the hash range, so about
+// s/theta keys, with a variance of s(1-theta)/theta^2. Each partition's sample is cut to the smallest theta first, so
+// that a key is in the sample of all of its partitions or of none.
+func (p *Profile) Distinct() Distinct {
+	sh := p.sharedOnce()
+	if p.Mode() == Exact {
+		d := Distinct{Exact: true, SeveralPartitions: int64(len(sh.groups))}
+		for i := range p.Partitions {
+			d.Keys += int64(p.Partitions[i].NumKeys())
+		}
+		d.Keys -= int64(len(sh.member) - len(sh.groups))
+		d.Low, d.High, d.SampleKeys = d.Keys, d.Keys, d.Keys
+		d.SeveralLow, d.SeveralHigh = d.SeveralPartitions, d.SeveralPartitions
+		return d
+	}
+	top := p.sampleLevel()
+	in := func(at place) bool { return p.levelAt(at) >= top }
+	var d Distinct
+	var seen, several int64 // entries in the sample; keys of the sample in several partitions
+	p.eachEntry(func(at place, _ *entry) {
+		if in(at) {
+			seen++
+		}
+	})
+	held := -int64(len(sh.member) - len(sh.groups)) // keys in any table
+	for i := range p.Partitions {
+		held += int64(p.Partitions[i].NumKeys())
+	}
+	for _, g := range sh.groups {
+		if in(g[0]) {
+			several++
+			seen -= int64(len(g) - 1)
+		}
+	}
+	theta := math.Ldexp(1, -int(top))
+	d.SampleKeys = seen
+	d.Keys, d.Low, d.High = scaled(seen, theta, held)
+	d.SeveralPartitions, d.SeveralLow, d.SeveralHigh = scaled(several, theta, int64(len(sh.groups)))
+	if seen > 0 {
+		d.StdErr = math.Sqrt((1 - theta) / float64(seen))
+	}
+	return d
+}
+
+// z95 is the normal quantile of a two-sided 95 % interval.
+const z95 = 1.959963984540054
+
+// scaled estimates a count from the s members that a sample of the fraction theta holds, given that there are at least
+// floor. A count of zero in the sample has the upper bound of the rule of three.
+func scaled(s int64, theta float64, floor int64) (estimate, low, high int64) {
+	x := float64(s) / theta
+	half := z95 * math.Sqrt(float64(s)*(1-theta)) / theta
+	if s == 0 && theta < 1 {
+		half = 3 / theta
+	}
+	estimate = max(floor, int64(math.Round(x)))
+	low = max(floor, int64(math.Floor(x-half)))
+	high = max(estimate, int64(math.Ceil(x+half)))
+	return estimate, low, high
+}
+
+// sampleLevel is the highest level of the partitions' samples; 0 when all tables are exact.
+func (p *Profile) sampleLevel() uint32 {
+	var top uint32
+	for i := range p.Partitions {
+		if t := p.Partitions[i].keys; t != nil && t.sample != nil {
+			top = max(top, t.sample.level)
+		}
+	}
+	return top
+}
+
+// levelAt returns the sample level of an entry.
+func (p *Profile) levelAt(at place) uint32 {
+	t := p.Partitions[at.part].keys
+	e := t.entry(int(at.entry))
+	if t.sample != nil {
+		return e.meta & metaLevel
+	}
+	rank, _, _ := rankOf(t.keyOf(e))
+	return min(level(rank), metaLevel)
+}
+
+// Place computes the placements of a candidate that was not fixed before the run, from the key tables: one [Placed] per
+// partition of the profile. It needs exact mode; otherwise only the profile's Candidates are known.
+func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
+	if p.Mode() != Exact {
+		return nil, fmt.Errorf("placing %d partitions under %s: the key tables are bounded, so only the candidates fixed "+
+			"before the run are known (%s): read again with this one among them, or with more memory",
+			spec.NumPartitions, spec.Partitioner.ID(), p.candidateList())
+	}
+	if err := (Config{Partitioner: spec.Partitioner, Candidates: []CandidateSpec{spec}, Memory: MinMemory, Buckets: 1}).Validate(); err != nil {
+		return nil, err
+	}
+	pl := newPlacing([]CandidateSpec{spec})
+	if err := pl.checkSize(len(p.Partitions)); err != nil {
+		return nil, err
+	}
+	out := make([]Placed, len(p.Partitions))
+	errs := make([]error, len(p.Partitions))
+	eachOf(len(p.Partitions), func(i int) {
+		part := &p.Partitions[i]
+		sum := pl.partition(part.ID)
+		for j := range part.NumKeys() {
+			e := part.keys.entry(j)
+			if _, errs[i] = sum.add(part.keys.keyOf(e), e.weight()); errs[i] != nil {
+				return
+			}
+		}
+		if part.NullKey.Records > 0 {
+			_, errs[i] = sum.add(nil, part.NullKey)
+		}
+		out[i] = sum.sum[0]
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// candidateList names the profile's candidates for a message.
+func (p *Profile) candidateList() string {
+	s := ""
+	for i, c := range p.Candidates {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%s:%d", c.Partitioner, c.NumPartitions)
+	}
+	return s
+}
