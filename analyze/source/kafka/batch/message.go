@@ -129,7 +129,7 @@ func (s *Scanner) openMessage(entry []byte) error {
 }
 
 // decodeMessages is decode for magic 0 and 1.
-func decodeMessages[R Shape](s *Scanner, dst []R) int {
+func (s *Scanner) decodeMessages(dst []Record) int {
 	n := 0
 	for n < len(dst) && s.left > 0 {
 		entry, _, err := cutEntry(s.body[s.at:])
@@ -160,7 +160,7 @@ func decodeMessages[R Shape](s *Scanner, dst []R) int {
 		if m.value != nil {
 			r.ValueSize = int32(len(m.value))
 		}
-		dst[n] = R(r)
+		dst[n] = r
 		n++
 	}
 	return n

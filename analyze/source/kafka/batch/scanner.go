@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -31,7 +32,8 @@ type Scanner struct {
 	pos     int64
 	need    int // size of the batch cut off at the end; -1: cut off too early to tell
 	err     error
-	pending []AbortedTxn // by first offset; those not begun yet
+	list    []AbortedTxn // of Reset, by first offset
+	begun   int          // how many of list the batches have reached
 	tx      *TxnState
 	own     TxnState // when the caller keeps none
 
@@ -70,16 +72,8 @@ func (s *Scanner) Reset(set []byte, from int64, aborted []AbortedTxn, tx *TxnSta
 	s.control, s.aborted = 0, 0
 	s.open, s.body, s.left, s.i, s.n = false, nil, 0, 0, 0
 	s.head = Header{}
-	s.pending = append(s.pending[:0], aborted...)
-	slices.SortStableFunc(s.pending, func(a, b AbortedTxn) int {
-		switch {
-		case a.FirstOffset < b.FirstOffset:
-			return -1
-		case a.FirstOffset > b.FirstOffset:
-			return 1
-		}
-		return 0
-	})
+	s.list, s.begun = append(s.list[:0], aborted...), 0
+	slices.SortFunc(s.list, func(a, b AbortedTxn) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
 }
 
 // NextBatch passes what is left of the current batch and opens the next one that reaches from or beyond it. It returns
@@ -129,7 +123,7 @@ func (s *Scanner) NextBatch() bool {
 
 // openBatch checks the checksum, brings the transaction state up to date and makes the records ready to be decoded.
 func (s *Scanner) openBatch(entry []byte) error {
-	s.i, s.n, s.at, s.left, s.prev = 0, 0, 0, 0, -1
+	s.body, s.at, s.left, s.prev, s.i, s.n = nil, 0, 0, -1, 0, 0
 	if err := checkCRC(entry); err != nil {
 		return err
 	}
@@ -174,9 +168,8 @@ func (s *Scanner) openRecords(entry []byte) error {
 // isAborted begins the aborted transactions that the current batch reaches and tells whether it belongs to one. Kafka's
 // consumer compares with the batch's last offset too: a batch never spans two transactions.
 func (s *Scanner) isAborted() bool {
-	for len(s.pending) > 0 && s.pending[0].FirstOffset <= s.head.LastOffset {
-		s.tx.add(s.pending[0].ProducerID)
-		s.pending = s.pending[1:]
+	for ; s.begun < len(s.list) && s.list[s.begun].FirstOffset <= s.head.LastOffset; s.begun++ {
+		s.tx.add(s.list[s.begun].ProducerID)
 	}
 	return s.head.Transactional && !s.head.Control && s.tx.has(s.head.ProducerID)
 }
@@ -194,7 +187,7 @@ func (s *Scanner) passControl(entry []byte) error {
 	}
 	pos := s.pos
 	s.pos = s.head.BaseOffset // also a marker below from counts
-	n := decode(s, s.chunk[:1])
+	n := s.decode(s.chunk[:1])
 	s.pos, s.left = pos, 0
 	if n == 1 && isAbortMarker(s.chunk[0].Key) {
 		delete(s.tx.aborted, s.head.ProducerID)
@@ -212,7 +205,7 @@ func (s *Scanner) passAborted(entry []byte) error {
 		return err
 	}
 	for s.left > 0 && s.err == nil {
-		s.aborted += int64(decode(s, s.chunk[:]))
+		s.aborted += int64(s.decode(s.chunk[:]))
 	}
 	s.left = 0
 	return s.takeError()
@@ -261,7 +254,7 @@ func (s *Scanner) refill() bool {
 	if !s.open || s.err != nil {
 		return false
 	}
-	s.n = decode(s, s.chunk[:])
+	s.n = s.decode(s.chunk[:])
 	if s.n == 0 {
 		s.finish()
 		return false
@@ -278,24 +271,16 @@ func (s *Scanner) Record() *Record { return &s.chunk[s.i] }
 // After each call Position is the offset after the last record returned or, at the end of the batch, after the batch.
 func Fill[R Shape](s *Scanner, dst []R) int {
 	n := 0
-	for n < len(dst) && s.i+1 < s.n { // decoded for Next, not handed out
-		s.i++
-		dst[n] = R(s.chunk[s.i])
-		n++
+	for n < len(dst) && s.Next() {
+		run := s.chunk[s.i:min(s.n, s.i+len(dst)-n)]
+		for i := range run {
+			dst[n+i] = R(run[i])
+		}
+		n += len(run)
+		s.i += len(run) - 1
 	}
-	if n == len(dst) {
-		return n
-	}
-	s.pos = s.Position()
-	s.i, s.n = 0, 0
-	if !s.open || s.err != nil {
-		return n
-	}
-	if k := decode(s, dst[n:]); k > 0 {
-		n += k
-		s.pos = max(s.pos, Record(dst[n-1]).Offset+1)
-	}
-	if s.left == 0 {
+	if s.left == 0 && s.i+1 >= s.n {
+		s.pos = s.Position()
 		s.finish()
 	}
 	return n
