@@ -1,11 +1,46 @@
 package analyze
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"keyspread/analyze/finding"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
 	"keyspread/analyze/skew"
+	"keyspread/analyze/source"
+	"keyspread/partitioner"
 )
+
+// Config says what a run is to conclude.
+type Config struct {
+	Partitioner partitioner.Partitioner // assumed for the topic
+	Plans       []plan.To               // simulated and reported, in this order
+	Candidates  []plan.To               // kept exact beside them, for later questions to the profile
+	Skew        skew.Config
+	Profile     profile.Config // its Partitioner and Candidates are set by Run
+}
+
+// DefaultConfig returns the defaults of the command line for an assumed partitioner.
+func DefaultConfig(pt partitioner.Partitioner) Config {
+	return Config{Partitioner: pt, Skew: skew.DefaultConfig(), Profile: profile.DefaultConfig()}
+}
+
+// Validate reports the first value out of range.
+func (c Config) Validate() error {
+	if c.Partitioner == nil {
+		return errors.New("analyzing without a partitioner: name the one the producers use")
+	}
+	for _, list := range [][]plan.To{c.Plans, c.Candidates} {
+		for _, to := range list {
+			if err := to.Validate(); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Skew.Validate()
+}
 
 // Result is everything concluded from one profile. Reports start from it.
 type Result struct {
@@ -19,4 +54,119 @@ type Result struct {
 	Bytes    skew.Skew
 	Plans    []plan.Plan // in the order asked for; empty unless a plan was asked for
 	Findings []finding.Finding
+
+	hotRatio float64 // r* that the findings were drawn with
+}
+
+// Run plans what to read, reads it, and concludes.
+//
+// When the read is cut short (the context ends, or the source fails as a whole), the result of what was read comes
+// together with the error, and says that it is partial; a nil result means that nothing was learnt. Trouble with
+// single partitions is no error of Run: it is in the profile's coverage and in the findings.
+func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	reading, err := src.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pcfg := cfg.Profile
+	pcfg.Partitioner = cfg.Partitioner
+	pcfg.Candidates = candidates(cfg, int32(reading.NumPartitions))
+	builder, err := profile.NewBuilder(reading, pcfg)
+	if err != nil {
+		return nil, fmt.Errorf("profiling topic %q: %w", reading.Topic, err)
+	}
+	coverage, readErr := src.Read(ctx, reading, builder)
+	p, err := builder.Profile(coverage)
+	if err != nil {
+		return nil, errors.Join(readErr, err)
+	}
+	res, err := Conclude(p, cfg)
+	if err != nil {
+		return nil, errors.Join(readErr, err)
+	}
+	if readErr != nil {
+		res.stop(readErr)
+	}
+	return res, readErr
+}
+
+// stop marks a result as that of a run that did not reach its end.
+func (r *Result) stop(err error) {
+	r.Partial, r.Complete = true, false
+	r.Why = err.Error()
+	if errors.Is(err, context.Canceled) {
+		r.Why = "interrupted"
+	}
+	r.Findings = findings(r)
+}
+
+// candidates resolves the placements to compute while reading: plans first, then the others, each once.
+func candidates(cfg Config, n int32) []profile.CandidateSpec {
+	var specs []profile.CandidateSpec
+	seen := map[profile.Candidate]bool{{Partitioner: cfg.Partitioner.ID(), NumPartitions: n}: true}
+	for _, list := range [][]plan.To{cfg.Plans, cfg.Candidates} {
+		for _, to := range list {
+			spec := resolve(to, cfg.Partitioner, n)
+			id := profile.Candidate{Partitioner: spec.Partitioner.ID(), NumPartitions: spec.NumPartitions}
+			if !seen[id] {
+				seen[id] = true
+				specs = append(specs, spec)
+			}
+		}
+	}
+	return specs
+}
+
+// resolve fills in what a candidate leaves as it is in a topic of n partitions written by pt.
+func resolve(to plan.To, pt partitioner.Partitioner, n int32) profile.CandidateSpec {
+	spec := profile.CandidateSpec{Partitioner: to.Partitioner, NumPartitions: to.NumPartitions}
+	if spec.Partitioner == nil {
+		spec.Partitioner = pt
+	}
+	if spec.NumPartitions == 0 {
+		spec.NumPartitions = n
+	}
+	return spec
+}
+
+// Conclude judges a profile. It needs no source, so a saved profile can be judged again.
+func Conclude(p *profile.Profile, cfg Config) (*Result, error) {
+	res := &Result{
+		Profile:  p,
+		Complete: true,
+		Distinct: p.Distinct(),
+		Records:  skew.Judge(p, profile.Records, cfg.Skew),
+		Bytes:    skew.Judge(p, profile.Bytes, cfg.Skew),
+	}
+	for i := range p.Partitions {
+		res.Complete = res.Complete && p.Partitions[i].Coverage.Complete()
+	}
+	for _, to := range cfg.Plans {
+		spec := resolve(to, cfg.Partitioner, p.NumPartitions)
+		i := candidateIndex(p, spec)
+		if i < 0 {
+			return nil, fmt.Errorf("planning for %d partitions under %s: the profile does not hold this candidate",
+				spec.NumPartitions, spec.Partitioner.ID())
+		}
+		simulated, err := plan.Simulate(p, i, spec.Partitioner, &res.Records, &res.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		res.Plans = append(res.Plans, simulated)
+	}
+	res.hotRatio = cfg.Skew.HotRatio
+	res.Findings = findings(res)
+	return res, nil
+}
+
+func candidateIndex(p *profile.Profile, spec profile.CandidateSpec) int {
+	for i, c := range p.Candidates {
+		if c.Partitioner == spec.Partitioner.ID() && c.NumPartitions == spec.NumPartitions {
+			return i
+		}
+	}
+	return -1
 }

@@ -40,8 +40,8 @@ type Side struct {
 	Total       int64
 	Loads       []float64 // by future partition; unkeyed weight is spread evenly, hence fractions
 	Measures    skew.Measures
-	Moved       int64   // weight of the records that move
-	MovedShare  float64 // of the keyed and placed weight
+	Moved       int64     // weight of the records that move
+	MovedShare  float64   // of the keyed and placed weight
 	HottestKeys []KeyMove // heaviest known keys of the hottest partition
 	HottestLoad float64   // share of the topic in the hottest partition
 }

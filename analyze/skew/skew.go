@@ -73,4 +73,5 @@ type Skew struct {
 	Ceiling  float64 // N* = 1/w1: more partitions than this cannot help; +Inf when no key was seen
 	// KeyCeiling bounds N* when counts are bounded: [1/w1.Hi, 1/w1.Lo].
 	CeilingLo, CeilingHi float64
+	Explanation          Explanation
 }

@@ -1,0 +1,160 @@
+package finding
+
+import "slices"
+
+// The findings keyspread can report.
+const (
+	IncompleteCoverage  ID = "incomplete-coverage"
+	HotKey              ID = "hot-key"
+	HotPartition        ID = "hot-partition"
+	Ceiling             ID = "ceiling"
+	MovedHotKey         ID = "moved-hot-key"
+	PartitionerMismatch ID = "partitioner-mismatch"
+	NullKeys            ID = "null-keys"
+	EmptyKeys           ID = "empty-keys"
+	LowCardinality      ID = "low-cardinality"
+	UnplaceableKeys     ID = "unplaceable-keys"
+	BoundedCounts       ID = "bounded-counts"
+	NoRecords           ID = "no-records"
+)
+
+// Entry is the long form of a finding.
+type Entry struct {
+	ID      ID
+	Title   string
+	Meaning string // what was seen and why it matters
+	Rule    string // when it is reported, with its formula
+	Do      string // what to do, with the price of each way
+}
+
+// catalogue lists every finding in the order in which a report shows findings of one severity.
+var catalogue = []Entry{
+	{
+		ID:    IncompleteCoverage,
+		Title: "not everything that was asked for was read",
+		Meaning: `Some offsets of the range were not read: a partition had no leader, a batch was damaged, retention removed
+records before they could be read, or the run was stopped. Every figure describes only what was read.`,
+		Rule: "Reported when a partition's position is short of the end offset fixed at the start of the run.",
+		Do: `Look at the coverage lines: they name each partition, the position reached and the reason. Run again once the
+partition is healthy. A damaged batch can be passed by reading around it: --offsets P:START-END for what lies on either side.`,
+	},
+	{
+		ID:    HotKey,
+		Title: "one key has a large share of the topic",
+		Meaning: `All records of a key are in one partition, and one partition is read by one member of a group. The key alone
+lifts its partition well above the others, whatever the rest does.`,
+		Rule: `A key is hot at n partitions when the lower bound of its share exceeds (r-1)/(n-1), r = 1.5 unless --hot-ratio says
+otherwise: 4.5 % at 12 partitions, 1.1 % at 48. Such a key alone lifts its partition above r times the mean.`,
+		Do: `Ask first whether the key is right: a constant, a country, a bot, a default tenant. If it is, make sure one consumer can
+carry it at its peak. More partitions do not divide it. Splitting it (key#0 … key#7) does, and gives up the order between
+the parts: every consumer must then be able to merge them.`,
+	},
+	{
+		ID:    HotPartition,
+		Title: "one partition carries much more than the mean",
+		Meaning: `The hottest partition decides how far a group can fall behind and how long a replay takes: a group's useful
+parallelism is total load over hottest load (1 / its share), however many members it has.`,
+		Rule: "Reported when max/mean (PAR) of records or bytes exceeds r = 1.5 (--hot-ratio).",
+		Do: `See which keys fill it: the finding names them. One heavy key: see hot-key. Several that met by chance: another partition
+count separates them, "keyspread plan" shows which. No heavy key: see partitioner-mismatch, null-keys and low-cardinality.`,
+	},
+	{
+		ID:    Ceiling,
+		Title: "more partitions cannot lower the hottest one",
+		Meaning: `No partition can hold less than its heaviest key. With w1 the share of the topic's heaviest key, partitions beyond
+N* = 1/w1 leave the hottest partition at w1 or above; they only make the others emptier.`,
+		Rule: "Reported when the topic, or a planned candidate, has more partitions than N*.",
+		Do: `Size the topic for the heaviest key: one consumer must carry w1 times the topic's peak rate. To go beyond, the key itself
+must be split, which gives up its order.`,
+	},
+	{
+		ID:    MovedHotKey,
+		Title: "a heavy key's future records would land in another partition",
+		Meaning: `Records already written stay. After the change new records of the key go to another partition, and Kafka orders
+records within one partition only: a consumer that has not finished the old one can see new records first, and a replay
+always can until retention has removed the old ones. In a compacted topic the old last value stays for good.`,
+		Rule: "Reported for each hot or undecided key whose planned partition is not the one that holds it.",
+		Do: `Stop its producer, let every group drain the old partition (lag 0), then add partitions and start again; or write to
+a new topic and cut over. Check readers that keep state by partition and sinks that use the offset as a version.`,
+	},
+	{
+		ID:    PartitionerMismatch,
+		Title: "the topic was not written with the assumed partitioner",
+		Meaning: `Keyed records are not where the assumed partitioner would put them at this partition count. Another client or
+setting wrote them, the partition was chosen by hand, or the topic had another count when they were written. A plan made
+with a partitioner that is not the producer's is wrong.`,
+		Rule: "Reported when more than 0.1 % of keyed records are in another partition than the assumed partitioner gives.",
+		Do: `Find out what the producers use ("keyspread partitioners" lists what each client does by default) and name it with
+--partitioner; "keyspread locate --partitioner all -n N KEY" shows where each known partitioner puts a key you know.`,
+	},
+	{
+		ID:    NullKeys,
+		Title: "records without a key",
+		Meaning: `A null key is not hashed: the client spreads such records (sticky, round robin or random), except for the few
+clients that give them one fixed partition. They have no order to keep and take no part in key shares.`,
+		Rule: "Reported when any record has a null key; a warning above 1 % of the records.",
+		Do: `If they are meant to be unkeyed, nothing. If they should have a key, the producer loses it: look at the tombstones,
+dead-letter copies and second writers of the topic first.`,
+	},
+	{
+		ID:    EmptyKeys,
+		Title: "records with an empty key",
+		Meaning: `An empty key (0 bytes) is not a null key, and clients disagree about it: Java hashes it, so all such records share
+one partition; librdkafka's default treats it like null and spreads it; others do either.`,
+		Rule: "Reported when any record has an empty key.",
+		Do: `It is nearly always a missing value turned into "". Make the producer send null or a real key; until then expect all
+empty keys of a hashing client in one partition.`,
+	},
+	{
+		ID:    LowCardinality,
+		Title: "few distinct keys for this many partitions",
+		Meaning: `With few keys any hash spreads unevenly: some partitions get two or three of them, others none. It is arithmetic,
+not a defect of the partitioner. The chance spread (coefficient of variation) is sqrt((n-1)/K), K the effective number of keys.`,
+		Rule: "Reported when there are fewer than 20 distinct keys per partition; a warning below 1 per partition.",
+		Do: `Use a finer key if the order needed allows it, or fewer partitions. A custom partitioner that assigns each key by hand
+can level a small fixed key set, at the price of keeping that table.`,
+	},
+	{
+		ID:    UnplaceableKeys,
+		Title: "keys for which the client itself fails",
+		Meaning: `For these keys the partitioner answers a partition outside 0..n-1 (old absolute-value bugs) or cannot read the key
+bytes as its key type. A real producer would fail or send the record elsewhere.`,
+		Rule: "Reported when any record has such a key.",
+		Do:   "Check that --partitioner names the producer's; the report keeps these records out of every load.",
+	},
+	{
+		ID:    BoundedCounts,
+		Title: "more keys than the memory budget holds",
+		Meaning: `The key table passed --memory, so light keys were dropped on the way. Counts of the keys listed carry bounds [lo, hi];
+loads, moved records and moved bytes stay exact. A key that is not listed has at most the share stated.`,
+		Rule: "Reported when any partition's table overflowed.",
+		Do:   "Raise --memory, or accept the bounds: they are guarantees, not estimates.",
+	},
+	{
+		ID:      NoRecords,
+		Title:   "no records in the range",
+		Meaning: "The range held no data record, so there is nothing to judge.",
+		Rule:    "Reported when every partition was read and none delivered a record.",
+		Do:      "Check --topic and the range (--since, --until, --tail, --offsets); retention or compaction may have removed everything.",
+	},
+}
+
+// All returns the catalogue in report order.
+func All() []Entry { return slices.Clone(catalogue) }
+
+// Find returns the entry of an id.
+func Find(id ID) (Entry, bool) {
+	if i := rank(id); i < len(catalogue) {
+		return catalogue[i], true
+	}
+	return Entry{}, false
+}
+
+// rank is the id's place in the catalogue; unknown ids come last.
+func rank(id ID) int {
+	i := slices.IndexFunc(catalogue, func(e Entry) bool { return e.ID == id })
+	if i < 0 {
+		return len(catalogue)
+	}
+	return i
+}

@@ -1,0 +1,429 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"keyspread/analyze/finding"
+	"keyspread/analyze/plan"
+	"keyspread/analyze/profile"
+	"keyspread/analyze/skew"
+)
+
+// Thresholds of the findings that are not the user's to set. The catalogue states them.
+const (
+	mismatchShare    = 0.001 // of keyed records in another partition than predicted
+	nullWarningShare = 0.01
+	fewKeysPerPart   = 20
+	keysListed       = 5 // findings of one kind about single keys; the rest is counted in one more
+)
+
+// findings draws the conclusions of a result, in report order.
+func findings(r *Result) []finding.Finding {
+	var fs []finding.Finding
+	fs = append(fs, coverageFinding(r)...)
+	if r.Profile.Total().Records == 0 {
+		if r.Complete {
+			fs = append(fs, finding.Finding{
+				ID: finding.NoRecords, Severity: finding.Warning,
+				What: "The range holds no record.",
+				Do:   "Check the topic and the range; retention or compaction may have removed everything.",
+			})
+		}
+		finding.Sort(fs)
+		return fs
+	}
+	fs = append(fs, mismatchFinding(r)...)
+	fs = append(fs, hotKeyFindings(r)...)
+	fs = append(fs, hotPartitionFindings(r)...)
+	fs = append(fs, ceilingFindings(r)...)
+	fs = append(fs, movedKeyFindings(r)...)
+	fs = append(fs, unkeyedFindings(r)...)
+	fs = append(fs, cardinalityFinding(r)...)
+	fs = append(fs, unplaceableFinding(r)...)
+	fs = append(fs, boundedFinding(r)...)
+	finding.Sort(fs)
+	return fs
+}
+
+func coverageFinding(r *Result) []finding.Finding {
+	var asked, read, lost int64
+	var short []string
+	for i := range r.Profile.Partitions {
+		c := r.Profile.Partitions[i].Coverage
+		asked, read, lost = asked+c.Asked, read+c.Read, lost+c.Lost
+		if !c.Complete() {
+			short = append(short, fmt.Sprint(c.Partition))
+		}
+	}
+	if len(short) == 0 && !r.Partial {
+		return nil
+	}
+	what := fmt.Sprintf("%s of %s offsets asked for were read", finding.Count(read), finding.Count(asked))
+	if lost > 0 {
+		what += fmt.Sprintf(", %s were removed by retention first", finding.Count(lost))
+	}
+	if len(short) > 0 {
+		what += "; short: partition " + firstOf(short, 8)
+	}
+	if r.Partial {
+		what += " (" + r.Why + ")"
+	}
+	return []finding.Finding{{
+		ID: finding.IncompleteCoverage, Severity: finding.Critical,
+		What: what + ".",
+		Do:   "The figures below describe only what was read; the coverage lines give each partition's reason.",
+	}}
+}
+
+// firstOf joins the first n names and says how many follow.
+func firstOf(names []string, n int) string {
+	if len(names) <= n {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}
+
+func mismatchFinding(r *Result) []finding.Finding {
+	var keyed, moved profile.Weight
+	for i := range r.Profile.Partitions {
+		placed := &r.Profile.Partitions[i].Placed[0]
+		for _, w := range placed.Loads {
+			keyed = keyed.Add(w)
+		}
+		moved = moved.Add(placed.Moved)
+	}
+	if keyed.Records == 0 {
+		return nil
+	}
+	wrong := float64(moved.Records) / float64(keyed.Records)
+	if wrong <= mismatchShare {
+		return nil
+	}
+	return []finding.Finding{{
+		ID: finding.PartitionerMismatch, Severity: finding.Critical,
+		What: fmt.Sprintf("Only %s of keyed records are in the partition that %s gives at %s.",
+			finding.Percent(1-wrong), r.Profile.Partitioner, finding.Plural(int64(r.Profile.NumPartitions), "partition", "partitions")),
+		Do: "Name the producers' partitioner with --partitioner; until then every figure about future placement is wrong.",
+	}}
+}
+
+// hotKeyFindings reports the hot and undecided keys, heaviest in records first, each once for both weights.
+func hotKeyFindings(r *Result) []finding.Finding {
+	type judged struct{ records, bytes *skew.Key }
+	byKey := make(map[string]*judged)
+	var order []string
+	for _, s := range []*skew.Skew{&r.Records, &r.Bytes} {
+		for i := range s.Top {
+			k := &s.Top[i]
+			j := byKey[string(k.Key)]
+			if j == nil {
+				j = &judged{}
+				byKey[string(k.Key)] = j
+				order = append(order, string(k.Key))
+			}
+			if s.Unit == profile.Records {
+				j.records = k
+			} else {
+				j.bytes = k
+			}
+		}
+	}
+	var fs []finding.Finding
+	more := 0
+	for _, key := range order {
+		j := byKey[key]
+		v, unit, k := skew.NotHot, "", j.records
+		if j.records != nil {
+			v = j.records.Verdict
+		}
+		if j.bytes != nil && j.bytes.Verdict > v {
+			v, unit, k = j.bytes.Verdict, profile.Bytes.String(), j.bytes
+		}
+		if v == skew.NotHot {
+			continue
+		}
+		if len(fs) == keysListed {
+			more++
+			continue
+		}
+		fs = append(fs, hotKeyFinding(r, v, unit, k, j.records, j.bytes))
+	}
+	if more > 0 {
+		fs = append(fs, finding.Finding{
+			ID: finding.HotKey, Severity: finding.Warning,
+			What: fmt.Sprintf("%s more keys are hot or undecided.", finding.Count(int64(more))),
+			Do:   "The list of top keys names them.",
+		})
+	}
+	return fs
+}
+
+func hotKeyFinding(r *Result, v skew.Verdict, unit string, k, inRecords, inBytes *skew.Key) finding.Finding {
+	f := finding.Finding{ID: finding.HotKey, Severity: finding.Warning, Unit: unit, Key: k.Key, HasKey: true}
+	var shares []string
+	if inRecords != nil {
+		shares = append(shares, finding.PercentRange(inRecords.Share.Lo, inRecords.Share.Hi)+" of records")
+	}
+	if inBytes != nil {
+		shares = append(shares, finding.PercentRange(inBytes.Share.Lo, inBytes.Share.Hi)+" of bytes")
+	}
+	tau := r.Records.Tau
+	f.What = fmt.Sprintf("Key {key} has %s; one key may have %s at %d partitions.",
+		strings.Join(shares, " and "), finding.Percent(tau), r.Profile.NumPartitions)
+	if v == skew.CannotTell {
+		f.Severity = finding.Info
+		f.What += " Whether it is hot cannot be told."
+		f.Do = "Give more --memory for exact counts."
+		return f
+	}
+	f.Subject = partitionsOf(k.Where)
+	f.Do = fmt.Sprintf("One consumer of %s must carry it at its peak; more partitions do not divide it.", f.Subject)
+	return f
+}
+
+func partitionsOf(where []profile.Key) string {
+	names := make([]string, len(where))
+	for i, w := range where {
+		names[i] = fmt.Sprint(w.Partition)
+	}
+	if len(names) == 1 {
+		return "partition " + names[0]
+	}
+	return "partitions " + firstOf(names, 8)
+}
+
+func hotPartitionFindings(r *Result) []finding.Finding {
+	var fs []finding.Finding
+	for _, s := range []*skew.Skew{&r.Records, &r.Bytes} {
+		m := s.Measures
+		if m.Hottest < 0 || m.PAR <= r.hotRatio || len(r.Profile.Partitions) < 2 {
+			continue
+		}
+		if s.Unit == profile.Bytes && len(fs) == 1 && m.Hottest == r.Records.Measures.Hottest {
+			fs[0].Unit = ""
+			fs[0].What = strings.TrimSuffix(fs[0].What, ".") + fmt.Sprintf("; %s of bytes, %s.",
+				finding.Percent(hottestShare(s)), finding.Times(m.PAR))
+			continue
+		}
+		fs = append(fs, hotPartitionFinding(s))
+	}
+	return fs
+}
+
+func hottestShare(s *skew.Skew) float64 {
+	return float64(s.Loads[s.Measures.Hottest]) / float64(s.Total)
+}
+
+func hotPartitionFinding(s *skew.Skew) finding.Finding {
+	hottest := s.Measures.Hottest
+	f := finding.Finding{
+		ID: finding.HotPartition, Severity: finding.Warning, Unit: s.Unit.String(),
+		Subject: fmt.Sprintf("partition %d", hottest),
+		What: fmt.Sprintf("Partition %d takes %s of %s, %s the mean.",
+			hottest, finding.Percent(hottestShare(s)), s.Unit, finding.Times(s.Measures.PAR)),
+		Do: fmt.Sprintf("A group does useful work on the equivalent of %.1f partitions; compare other counts with keyspread plan.",
+			1/hottestShare(s)),
+	}
+	for _, k := range s.Top {
+		for _, w := range k.Where {
+			if w.Partition == hottest {
+				f.Key, f.HasKey = k.Key, true
+				f.Do = fmt.Sprintf("Its heaviest key {key} is %s of it; a group does useful work on the equivalent of %.1f partitions.",
+					finding.Percent(float64(w.Lo.Of(s.Unit))/float64(s.Loads[hottest])), 1/hottestShare(s))
+				return f
+			}
+		}
+	}
+	return f
+}
+
+// ceilingFindings says that the topic, or a candidate, lies beyond N* of the weight with the lower ceiling.
+func ceilingFindings(r *Result) []finding.Finding {
+	s := &r.Records
+	if r.Bytes.CeilingHi < s.CeilingHi {
+		s = &r.Bytes
+	}
+	if math.IsInf(s.CeilingHi, 1) || len(s.Top) == 0 {
+		return nil
+	}
+	most := r.Profile.NumPartitions
+	for _, p := range r.Plans {
+		most = max(most, p.Candidate.NumPartitions)
+	}
+	if float64(most) <= s.CeilingHi || most < 2 {
+		return nil
+	}
+	k := s.Top[0]
+	f := finding.Finding{
+		ID: finding.Ceiling, Severity: finding.Warning, Unit: s.Unit.String(), Key: k.Key, HasKey: true,
+		What: fmt.Sprintf("Partitions beyond N* = %s cannot lower the hottest one: key {key} alone has %s of %s.",
+			ceilingText(s), finding.PercentRange(k.Share.Lo, k.Share.Hi), s.Unit),
+		Do: "Size one consumer for this key, or split the key and give up its order.",
+	}
+	if float64(r.Profile.NumPartitions) <= s.CeilingHi {
+		f.Severity = finding.Info
+		f.Subject = fmt.Sprintf("%d partitions", most)
+	}
+	return []finding.Finding{f}
+}
+
+func ceilingText(s *skew.Skew) string {
+	lo, hi := fmt.Sprintf("%.1f", s.CeilingLo), fmt.Sprintf("%.1f", s.CeilingHi)
+	if lo == hi {
+		return hi
+	}
+	return lo + " to " + hi
+}
+
+// movedKeyFindings reports the hot keys that a plan sends elsewhere, plan by plan.
+func movedKeyFindings(r *Result) []finding.Finding {
+	var fs []finding.Finding
+	for i := range r.Plans {
+		p := &r.Plans[i]
+		subject := candidateText(p)
+		listed, more := 0, 0
+		for _, m := range p.HotKeys {
+			if !m.Moved {
+				continue
+			}
+			if listed == keysListed {
+				more++
+				continue
+			}
+			listed++
+			fs = append(fs, movedKeyFinding(m, subject))
+		}
+		if more > 0 {
+			fs = append(fs, finding.Finding{
+				ID: finding.MovedHotKey, Severity: finding.Warning, Subject: subject,
+				What: fmt.Sprintf("At %s, %s more hot or undecided keys move.", subject, finding.Count(int64(more))),
+				Do:   "The plan lists them.",
+			})
+		}
+	}
+	return fs
+}
+
+func candidateText(p *plan.Plan) string {
+	text := finding.Plural(int64(p.Candidate.NumPartitions), "partition", "partitions")
+	if p.Candidate.Partitioner != p.From.Partitioner {
+		text += " under " + p.Candidate.Partitioner
+	}
+	return text
+}
+
+func movedKeyFinding(m plan.KeyMove, subject string) finding.Finding {
+	from := make([]string, len(m.From))
+	for i, p := range m.From {
+		from[i] = fmt.Sprint(p)
+	}
+	to := fmt.Sprintf("partition %d", m.To)
+	if m.To < 0 {
+		to = "no partition: the client itself fails for it"
+	}
+	return finding.Finding{
+		ID: finding.MovedHotKey, Severity: finding.Warning, Subject: subject, Key: m.Key, HasKey: true,
+		What: fmt.Sprintf("At %s, key {key} (%s of records) moves from partition %s to %s.",
+			subject, finding.PercentRange(m.Share.Lo, m.Share.Hi), firstOf(from, 8), to),
+		Do: "Drain its old partition in every group before producers see the new count; a replay can meet both.",
+	}
+}
+
+func unkeyedFindings(r *Result) []finding.Finding {
+	var null, empty profile.Weight
+	for i := range r.Profile.Partitions {
+		null = null.Add(r.Profile.Partitions[i].NullKey)
+		empty = empty.Add(r.Profile.Partitions[i].EmptyKey)
+	}
+	total := float64(r.Profile.Total().Records)
+	var fs []finding.Finding
+	if null.Records > 0 {
+		f := finding.Finding{
+			ID: finding.NullKeys, Severity: finding.Info, Key: nil, HasKey: false,
+			What: fmt.Sprintf("%s (%s) have no key; their client spreads them, they keep no order.",
+				finding.Plural(null.Records, "record", "records"), finding.Percent(float64(null.Records)/total)),
+			Do: "If they should have one, a producer loses it.",
+		}
+		if float64(null.Records)/total > nullWarningShare {
+			f.Severity = finding.Warning
+		}
+		fs = append(fs, f)
+	}
+	if empty.Records > 0 {
+		fs = append(fs, finding.Finding{
+			ID: finding.EmptyKeys, Severity: finding.Warning,
+			What: fmt.Sprintf("%s (%s) have an empty key, which is not a null key: Java hashes it to one partition, librdkafka's default spreads it.",
+				finding.Plural(empty.Records, "record", "records"), finding.Percent(float64(empty.Records)/total)),
+			Do: "Make the producer send null or a real key.",
+		})
+	}
+	return fs
+}
+
+func cardinalityFinding(r *Result) []finding.Finding {
+	n, keys := int64(r.Profile.NumPartitions), r.Distinct.Keys
+	if n < 2 || keys == 0 || keys >= fewKeysPerPart*n {
+		return nil
+	}
+	chance := skew.ChanceCV(r.Profile.NumPartitions, effectiveKeys(r.Profile, keys))
+	f := finding.Finding{
+		ID: finding.LowCardinality, Severity: finding.Info,
+		What: fmt.Sprintf("%s for %d partitions: chance alone spreads the loads by about %s of the mean (CV).",
+			finding.Plural(keys, "distinct key", "distinct keys"), n, finding.Percent(chance)),
+		Do: "A finer key or fewer partitions level it; another hash does not.",
+	}
+	if keys < n {
+		f.Severity = finding.Warning
+		f.What = fmt.Sprintf("%s for %d partitions: at least %s get no keyed record.",
+			finding.Plural(keys, "distinct key", "distinct keys"), n, finding.Count(n-keys))
+	}
+	return []finding.Finding{f}
+}
+
+// effectiveKeys is 1/sum w^2 over all of a small key set.
+func effectiveKeys(p *profile.Profile, keys int64) float64 {
+	total := float64(p.Total().Records)
+	var sum float64
+	for _, t := range p.Top(int(keys), profile.Records) {
+		w := float64(t.Lo.Records) / total
+		sum += w * w
+	}
+	if sum == 0 {
+		return 0
+	}
+	return 1 / sum
+}
+
+func unplaceableFinding(r *Result) []finding.Finding {
+	var records int64
+	for i := range r.Profile.Partitions {
+		records += r.Profile.Partitions[i].Placed[0].Unplaced.Records
+	}
+	if records == 0 {
+		return nil
+	}
+	return []finding.Finding{{
+		ID: finding.UnplaceableKeys, Severity: finding.Warning,
+		What: fmt.Sprintf("%s have a key for which %s itself gives no valid partition.",
+			finding.Plural(records, "record", "records"), r.Profile.Partitioner),
+		Do: "Check that --partitioner names the producer's; these records are in no predicted load.",
+	}}
+}
+
+func boundedFinding(r *Result) []finding.Finding {
+	if r.Profile.Mode() == profile.Exact {
+		return nil
+	}
+	var missing int64
+	for i := range r.Profile.Partitions {
+		missing += r.Profile.Partitions[i].Missing.Records
+	}
+	return []finding.Finding{{
+		ID: finding.BoundedCounts, Severity: finding.Info,
+		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has at most %s of records.",
+			finding.Percent(float64(missing)/float64(r.Profile.Total().Records))),
+		Do: "Loads and moved records stay exact; give more --memory for exact key counts.",
+	}}
+}

@@ -1,0 +1,239 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"keyspread/analyze/profile"
+	"keyspread/analyze/skew"
+	"keyspread/partitioner"
+)
+
+// To is a candidate as asked for: a partition count, a partitioner, or both.
+type To struct {
+	Partitioner   partitioner.Partitioner // nil: the one assumed for the topic
+	NumPartitions int32                   // 0: as many as the topic has
+}
+
+// MaxPartitions is the largest partition count a plan takes. Kafka's own limits per cluster lie far below it for one
+// topic; loads are kept per source and future partition, so the bound keeps their memory sane.
+const MaxPartitions = 100_000
+
+// Validate reports a count out of range.
+func (t To) Validate() error {
+	switch {
+	case t.NumPartitions < 0 || t.NumPartitions > MaxPartitions:
+		return fmt.Errorf("planning for %d partitions: a count must be between 1 and %d", t.NumPartitions, MaxPartitions)
+	case t.Partitioner == nil && t.NumPartitions == 0:
+		return errors.New("planning for nothing: a candidate needs a partition count or a partitioner")
+	}
+	return nil
+}
+
+// heavyKeys is how many of a topic's heaviest keys are placed one by one to name those of a candidate's hottest
+// partition, and hottestKeys how many of them are named.
+const (
+	heavyKeys   = 1000
+	hottestKeys = 5
+)
+
+// Simulate builds the plan of p.Candidates[i], placed by pt, from the profile's loads. records and bytes are the
+// judgement of the topic as it is.
+//
+// Loads, moved weights and the matrix are exact at any cardinality. The count of moved keys needs every key and is
+// known in exact mode only; it counts a key once in each partition that holds it.
+//
+// It costs O(partitions * candidate partitions), and in exact mode one hash per distinct key.
+func Simulate(p *profile.Profile, i int, pt partitioner.Partitioner, records, bytes *skew.Skew) (Plan, error) {
+	c := p.Candidates[i]
+	plan := Plan{Candidate: c, From: p.Candidates[0]}
+	if c.Partitioner == plan.From.Partitioner {
+		plan.HasFormula = true
+		plan.FormulaMoved = ModuloMoved(plan.From.NumPartitions, c.NumPartitions)
+	}
+
+	loads := make([]profile.Weight, c.NumPartitions)
+	var moved profile.Weight
+	for pi := range p.Partitions {
+		part := &p.Partitions[pi]
+		placed := &part.Placed[i]
+		for to, w := range placed.Loads {
+			if w == (profile.Weight{}) {
+				continue
+			}
+			loads[to] = loads[to].Add(w)
+			plan.Matrix = append(plan.Matrix, Cell{From: part.ID, To: int32(to), Weight: w})
+		}
+		moved = moved.Add(placed.Moved)
+		plan.Unkeyed = plan.Unkeyed.Add(placed.Unkeyed)
+		plan.Unplaced = plan.Unplaced.Add(placed.Unplaced)
+	}
+
+	if p.Mode() == profile.Exact {
+		var err error
+		if plan.Keys, plan.MovedKeys, err = movedKeys(p, pt, c.NumPartitions); err != nil {
+			return Plan{}, err
+		}
+		plan.KeysKnown = true
+	}
+	var err error
+	if plan.Records, err = side(p, profile.Records, pt, loads, plan.Unkeyed, moved); err != nil {
+		return Plan{}, err
+	}
+	if plan.Bytes, err = side(p, profile.Bytes, pt, loads, plan.Unkeyed, moved); err != nil {
+		return Plan{}, err
+	}
+	if plan.HotKeys, err = hotKeys(pt, c.NumPartitions, records, bytes); err != nil {
+		return Plan{}, err
+	}
+	plan.Limit = limit(p, c.NumPartitions, records)
+	return plan, nil
+}
+
+// ModuloMoved is the share of keys that a modulo partitioner sends elsewhere when n partitions become m, for keys
+// whose hash is uniform:
+//
+//	1 - gcd(n, m) / max(n, m)
+//
+// Of the lcm(n, m) residues of a hash, min(n, m) satisfy h mod n == h mod m, and min/lcm = gcd/max.
+func ModuloMoved(n, m int32) float64 {
+	g, r := n, m
+	for r != 0 {
+		g, r = r, g%r
+	}
+	return 1 - float64(g)/float64(max(n, m))
+}
+
+// movedKeys counts the keys that pt places and those of them that leave the partition that holds them.
+func movedKeys(p *profile.Profile, pt partitioner.Partitioner, n int32) (keys, moved int64, err error) {
+	for pi := range p.Partitions {
+		p.Partitions[pi].EachKey(func(k profile.Key) bool {
+			var to int32
+			var keyed bool
+			if to, keyed, err = place(pt, k.Key, n); err != nil {
+				return false
+			}
+			if keyed && to >= 0 {
+				keys++
+				if to != k.Partition {
+					moved++
+				}
+			}
+			return true
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return keys, moved, nil
+}
+
+// place returns the future partition of one key; -1 when the client itself answers none inside [0, n).
+func place(pt partitioner.Partitioner, key []byte, n int32) (to int32, keyed bool, err error) {
+	counts, out := [1]int32{n}, [1]int32{-1}
+	keyed, err = pt.Place(key, counts[:], out[:])
+	var outside *partitioner.OutsideError
+	if errors.As(err, &outside) {
+		err = nil
+	}
+	if err != nil {
+		return -1, false, fmt.Errorf("placing a key under %s at %d partitions: %w", pt.ID(), n, err)
+	}
+	return out[0], keyed, nil
+}
+
+// side judges the future loads in one unit.
+func side(p *profile.Profile, unit profile.Unit, pt partitioner.Partitioner, loads []profile.Weight, unkeyed, moved profile.Weight) (Side, error) {
+	s := Side{Unit: unit, Total: p.Total().Of(unit), Loads: make([]float64, len(loads)), Moved: moved.Of(unit)}
+	spread := float64(unkeyed.Of(unit)) / float64(len(loads))
+	var keyed int64
+	for to, w := range loads {
+		keyed += w.Of(unit)
+		s.Loads[to] = float64(w.Of(unit)) + spread
+	}
+	if keyed > 0 {
+		s.MovedShare = float64(s.Moved) / float64(keyed)
+	}
+	s.Measures = skew.Measure(s.Loads)
+	if s.Measures.Hottest < 0 {
+		return s, nil
+	}
+	s.HottestLoad = s.Loads[s.Measures.Hottest] / float64(s.Total)
+	for _, t := range p.Top(heavyKeys, unit) {
+		m, keyed, err := move(pt, int32(len(loads)), t, unit, s.Total)
+		if err != nil {
+			return Side{}, err
+		}
+		if keyed && m.To == s.Measures.Hottest {
+			s.HottestKeys = append(s.HottestKeys, m)
+			if len(s.HottestKeys) == hottestKeys {
+				break
+			}
+		}
+	}
+	return s, nil
+}
+
+func move(pt partitioner.Partitioner, n int32, t profile.TopKey, unit profile.Unit, total int64) (KeyMove, bool, error) {
+	to, keyed, err := place(pt, t.Key, n)
+	if err != nil || !keyed {
+		return KeyMove{}, false, err
+	}
+	m := KeyMove{
+		Key: t.Key, Lo: t.Lo, Hi: t.Hi, To: to,
+		Share: skew.Share{Lo: float64(t.Lo.Of(unit)) / float64(total), Hi: math.Min(1, float64(t.Hi.Of(unit))/float64(total))},
+	}
+	for _, w := range t.Where {
+		m.From = append(m.From, w.Partition)
+		m.Moved = m.Moved || w.Partition != to
+	}
+	return m, true, nil
+}
+
+// hotKeys says where the keys that are hot or undecided in records or bytes would go, heaviest in records first.
+func hotKeys(pt partitioner.Partitioner, n int32, records, bytes *skew.Skew) ([]KeyMove, error) {
+	var moves []KeyMove
+	seen := make(map[string]bool)
+	for _, s := range []*skew.Skew{records, bytes} {
+		for _, k := range s.Top {
+			if k.Verdict == skew.NotHot || seen[string(k.Key)] {
+				continue
+			}
+			seen[string(k.Key)] = true
+			t := profile.TopKey{Key: k.Key, Lo: k.Lo, Hi: k.Hi, Where: k.Where}
+			m, keyed, err := move(pt, n, t, profile.Records, records.Total)
+			if err != nil {
+				return nil, err
+			}
+			if keyed {
+				moves = append(moves, m)
+			}
+		}
+	}
+	return moves, nil
+}
+
+// limit says what the heaviest keys allow at n partitions. For any assignment of whole keys
+//
+//	max share >= max(w_1, w_n + w_(n+1), 1/n)
+//
+// Source: Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17 (1969). The 1/n term takes
+// unkeyed records as freely divisible. Lower bounds of shares are used, so the limit holds in bounded mode too.
+func limit(p *profile.Profile, n int32, records *skew.Skew) Limit {
+	l := Limit{Ceiling: records.Ceiling}
+	l.CannotHelp = n > p.NumPartitions && float64(p.NumPartitions) >= records.CeilingHi
+	if records.Total == 0 {
+		return l
+	}
+	best := 1 / float64(n)
+	if tops := p.Top(int(min(n+1, heavyKeys)), profile.Records); len(tops) > 0 {
+		total := float64(records.Total)
+		best = math.Max(best, float64(tops[0].Lo.Records)/total)
+		if int(n) < len(tops) {
+			best = math.Max(best, float64(tops[n-1].Lo.Records+tops[n].Lo.Records)/total)
+		}
+	}
+	l.BestPAR = best * float64(n)
+	return l
+}

@@ -1,0 +1,135 @@
+package skew
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Chance is what hashing alone would do to the loads: the distribution of PAR when the same keys are placed at random,
+// as a good hash does.
+type Chance struct {
+	Rounds int
+	Median float64 // of PAR
+	P95    float64
+	P      float64 // share of rounds whose PAR is at least the observed one; (hits+1)/(Rounds+1), never 0
+}
+
+// Keys is a set of key weights for the chance model: the heaviest one by one, the rest by its moments.
+type Keys struct {
+	Heavy       []float64 // heaviest first
+	Rest        float64   // total weight of the others
+	RestSquares float64   // sum of their squared weights
+}
+
+// placedSingly is how many of the heaviest keys a round places one by one. The others together act as one normal
+// variable per partition: with 2,000 keys taken out, no one of the rest is visible by itself.
+const placedSingly = 2000
+
+// NewKeys splits weights into those placed singly and the moments of the rest. It reorders weights.
+func NewKeys(weights []float64) Keys {
+	slices.SortFunc(weights, func(a, b float64) int {
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	heavy := min(len(weights), placedSingly)
+	k := Keys{Heavy: weights[:heavy]}
+	for _, w := range weights[heavy:] {
+		k.Rest += w
+		k.RestSquares += w * w
+	}
+	return k
+}
+
+// Total is the weight of all keys.
+func (k Keys) Total() float64 {
+	t := k.Rest
+	for _, w := range k.Heavy {
+		t += w
+	}
+	return t
+}
+
+// Effective is the effective number of keys, (sum w)^2 / sum w^2 (inverse Simpson).
+func (k Keys) Effective() float64 {
+	squares := k.RestSquares
+	for _, w := range k.Heavy {
+		squares += w * w
+	}
+	if squares == 0 {
+		return 0
+	}
+	t := k.Total()
+	return t * t / squares
+}
+
+// without returns the keys less the n heaviest.
+func (k Keys) without(n int) Keys {
+	k.Heavy = k.Heavy[n:]
+	return k
+}
+
+// chanceRounds bounds the rounds; chanceWork the cells drawn over all rounds, so that a topic of thousands of
+// partitions does not take minutes. A verdict at p < 0.002 needs a thousand rounds.
+const (
+	chanceRounds = 2000
+	leastRounds  = 1000
+	chanceWork   = 20_000_000
+)
+
+// ByChance rehashes keys over n partitions and tells how often PAR reaches observed. The model places the 2,000
+// heaviest keys at random one by one and gives each partition a centred normal share of the rest with variance
+// sum w^2 (n-1)/n^2, made to sum to zero. Against rehashing every key it is within Monte-Carlo noise.
+// It uses a fixed seed: the same keys give the same answer. Cost: 1,000 to 2,000 rounds of min(keys, 2000) + n steps.
+//
+// Source: balls into bins, Raab and Steger, RANDOM'98; the normal limit of the light keys is the multivariate central
+// limit theorem for multinomial counts.
+func ByChance(k Keys, n int32, observed float64) Chance {
+	total := k.Total()
+	if n < 1 || total <= 0 {
+		return Chance{}
+	}
+	rounds := max(leastRounds, min(chanceRounds, chanceWork/(int(n)+len(k.Heavy))))
+	rng := rand.New(rand.NewPCG(0x6b657973, 0x70726561)) // "keys", "prea": any fixed seed will do
+	mean := total / float64(n)
+	sigma := math.Sqrt(k.RestSquares / float64(n))
+	loads := make([]float64, n)
+	pars := make([]float64, rounds)
+	hits := 0
+	for r := range pars {
+		rest := k.Rest / float64(n)
+		if sigma > 0 {
+			var sum float64
+			for i := range loads {
+				loads[i] = sigma * rng.NormFloat64()
+				sum += loads[i]
+			}
+			rest -= sum / float64(n) // centred: the rest sums to its own weight in every round
+		} else {
+			clear(loads)
+		}
+		for i := range loads {
+			loads[i] += rest
+		}
+		for _, w := range k.Heavy {
+			loads[rng.IntN(int(n))] += w
+		}
+		pars[r] = slices.Max(loads) / mean
+		// An observed PAR equal to a simulated one up to rounding counts as reached.
+		if pars[r] >= observed*(1-1e-12) {
+			hits++
+		}
+	}
+	slices.Sort(pars)
+	return Chance{
+		Rounds: rounds,
+		Median: pars[rounds/2],
+		P95:    pars[rounds*95/100],
+		P:      float64(hits+1) / float64(rounds+1),
+	}
+}

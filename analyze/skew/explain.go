@@ -1,0 +1,170 @@
+package skew
+
+import (
+	"keyspread/analyze/profile"
+)
+
+// Cause says why loads are as uneven as they are.
+type Cause uint8
+
+// The causes, from harmless to alarming.
+const (
+	NothingToExplain Cause = iota // fewer than two partitions, or no load
+	ByChanceOnly                  // what these keys give under any hash, and not much
+	FewKeys                       // uneven, as any hash spreads so few (effective) keys
+	HotKeys                       // up to three keys lift their partitions; without them the rest is level
+	SeveralHeavyKeys              // many keys are heavy; taking three away does not level the rest
+	UnkeyedTraffic                // the keyed records are level, those without a key are not
+	NotHashed                     // no hash gives this: another rule placed the records
+)
+
+// String returns the cause's name in reports and JSON.
+func (c Cause) String() string {
+	switch c {
+	case ByChanceOnly:
+		return "chance"
+	case FewKeys:
+		return "few keys"
+	case HotKeys:
+		return "hot keys"
+	case SeveralHeavyKeys:
+		return "several heavy keys"
+	case UnkeyedTraffic:
+		return "unkeyed traffic"
+	case NotHashed:
+		return "not explained by hashing"
+	}
+	return "nothing to explain"
+}
+
+// Explanation sets the observed PAR of keyed records beside what hashing alone gives these keys, with and without the
+// hot ones.
+type Explanation struct {
+	Cause         Cause
+	Observed      float64 // PAR of the keyed records
+	Expected      Chance
+	EffectiveKeys float64
+
+	Removed         int     // hot keys taken away for the second look
+	ObservedWithout float64 // PAR without them
+	ExpectedWithout Chance
+}
+
+// Thresholds of the causes; statistics.md B7 with p < 0.002 instead of 0.01, so that of a hundred sound topics none
+// is called unhashed rather than one.
+const (
+	notHashedP      = 0.002
+	surelyPredicted = 0.999 // share of keyed records where the assumed partitioner puts them
+	visiblyUneven   = 1.05  // times the PAR that chance gives; below, significance is of no use to anyone
+	fewKeysPerPart  = 20.0
+	mostRemoved     = 3
+)
+
+// Explain says why the loads of a judged weight are uneven.
+func Explain(p *profile.Profile, s *Skew, cfg Config) Explanation {
+	n := int32(len(p.Partitions))
+	if n < 2 || s.Total == 0 {
+		return Explanation{}
+	}
+	keyed := make([]float64, n)
+	index := make(map[int32]int, n)
+	for i := range p.Partitions {
+		part := &p.Partitions[i]
+		index[part.ID] = i
+		keyed[i] = float64(part.Total.Of(s.Unit) - part.NullKey.Of(s.Unit))
+	}
+	e := Explanation{Observed: Measure(keyed).PAR}
+	if e.Observed == 0 { // no keyed record at all
+		if s.Measures.PAR > cfg.HotRatio {
+			e.Cause = UnkeyedTraffic
+		}
+		return e
+	}
+	keys := weigh(p, s.Unit)
+	e.EffectiveKeys = keys.Effective()
+	e.Expected = ByChance(keys, n, e.Observed)
+
+	for e.Removed < len(s.Top) && e.Removed < mostRemoved && s.Top[e.Removed].Verdict == Hot {
+		for _, w := range s.Top[e.Removed].Where {
+			keyed[index[w.Partition]] -= float64(w.Lo.Of(s.Unit))
+		}
+		e.Removed++
+	}
+	e.ObservedWithout, e.ExpectedWithout = e.Observed, e.Expected
+	if e.Removed > 0 {
+		e.ObservedWithout = Measure(keyed).PAR
+		e.ExpectedWithout = ByChance(keys.without(e.Removed), n, e.ObservedWithout)
+	}
+	e.Cause = e.cause(s, float64(n), asPredicted(p), cfg)
+	return e
+}
+
+// asPredicted is the share of keyed records that are where the assumed partitioner puts them.
+func asPredicted(p *profile.Profile) float64 {
+	var keyed, elsewhere int64
+	for i := range p.Partitions {
+		placed := &p.Partitions[i].Placed[0]
+		for _, w := range placed.Loads {
+			keyed += w.Records
+		}
+		elsewhere += placed.Moved.Records
+	}
+	if keyed == 0 {
+		return 0
+	}
+	return 1 - float64(elsewhere)/float64(keyed)
+}
+
+// cause draws the verdict. Loads that chance does not give are "not hashed" only when the assumed partitioner does not
+// give them either: real hashes of numbered keys are a little less even than a random one, and that is no finding.
+func (e *Explanation) cause(s *Skew, n, predicted float64, cfg Config) Cause {
+	unhashed := func(observed float64, c Chance) bool {
+		return predicted < surelyPredicted && c.Rounds > 0 && c.P < notHashedP && observed > c.Median*visiblyUneven
+	}
+	switch {
+	case unhashed(e.Observed, e.Expected), unhashed(e.ObservedWithout, e.ExpectedWithout):
+		return NotHashed
+	case e.Removed > 0 && e.ObservedWithout <= cfg.HotRatio:
+		return HotKeys
+	case e.Removed > 0:
+		return SeveralHeavyKeys
+	case e.Observed <= cfg.HotRatio && s.Measures.PAR > cfg.HotRatio:
+		return UnkeyedTraffic
+	case e.EffectiveKeys < fewKeysPerPart*n && e.Observed > cfg.HotRatio:
+		return FewKeys
+	}
+	return ByChanceOnly
+}
+
+// weigh splits a profile's keys for the chance model. A key's lower count is its weight. In bounded mode what the
+// tables have lost is taken as keys of the largest weight that a lost key can have: the widest spread it could give,
+// so that loss is never mistaken for placement.
+func weigh(p *profile.Profile, unit profile.Unit) Keys {
+	tops := p.Top(placedSingly, unit)
+	k := Keys{Heavy: make([]float64, 0, len(tops))}
+	for _, t := range tops {
+		k.Heavy = append(k.Heavy, float64(t.Lo.Of(unit)))
+	}
+	var squares float64
+	for i := range p.Partitions {
+		part := &p.Partitions[i]
+		var listed int64
+		part.EachKey(func(key profile.Key) bool {
+			w := float64(key.Lo.Of(unit))
+			listed += key.Lo.Of(unit)
+			squares += w * w
+			return true
+		})
+		k.Rest += float64(part.Total.Of(unit) - part.NullKey.Of(unit))
+		lost := part.Total.Of(unit) - part.NullKey.Of(unit) - listed
+		squares += float64(lost) * float64(part.Missing.Of(unit))
+	}
+	for _, t := range tops {
+		k.Rest -= float64(t.Lo.Of(unit))
+		for _, w := range t.Where { // squares were summed per partition
+			squares -= float64(w.Lo.Of(unit)) * float64(w.Lo.Of(unit))
+		}
+	}
+	k.Rest, k.RestSquares = max(0, k.Rest), max(0, squares)
+	return k
+}
