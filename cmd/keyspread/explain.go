@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"keyspread/analyze/finding"
+)
+
+func newExplainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [FINDING]",
+		Short: "Print the long form of a finding; without one, list them all",
+		Args:  atMostOneArg,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var ids []string
+			for _, e := range finding.All() {
+				ids = append(ids, string(e.ID)+"\t"+e.Title)
+			}
+			return ids, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				for _, e := range finding.All() {
+					fmt.Fprintf(cmd.OutOrStdout(), "%-22s %s\n", e.ID, e.Title)
+				}
+				return nil
+			}
+			e, ok := finding.Find(finding.ID(args[0]))
+			if !ok {
+				return usageError{unknownFinding(args[0])}
+			}
+			return writeEntry(cmd.OutOrStdout(), e)
+		},
+	}
+}
+
+func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{fmt.Errorf("%s takes one argument at most, got %d", cmd.CommandPath(), len(args))}
+	}
+	return nil
+}
+
+func unknownFinding(id string) error {
+	var ids []string
+	for _, e := range finding.All() {
+		ids = append(ids, string(e.ID))
+	}
+	return errors.New("unknown finding " + fmt.Sprintf("%q", id) + "; known: " + strings.Join(ids, ", "))
+}
+
+func writeEntry(w io.Writer, e finding.Entry) error {
+	_, err := fmt.Fprintf(w, "%s: %s\n\n%s\n\nWhen\n%s\n\nWhat to do\n%s\n", e.ID, e.Title, e.Meaning, e.Rule, e.Do)
+	return err
+}
