@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -46,6 +45,15 @@ type jsonReport struct {
 		Partition int32 `json:"partition"`
 		Records   int64 `json:"records"`
 	} `json:"partitions"`
+}
+
+func parseReport(t *testing.T, out []byte) jsonReport {
+	t.Helper()
+	var r jsonReport
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatalf("analyze -o json wrote %.200q: %v", out, err)
+	}
+	return r
 }
 
 // TestIntegrationAnalyze holds the report of the built tool against what was produced: records of each key and
@@ -97,13 +105,11 @@ func TestIntegrationAnalyze(t *testing.T) {
 		nulls, empties, tombs int64
 		size                  int64
 		distinct              = make(map[string]bool)
-		markers               = make(map[int32]int64)
 	)
 	for _, r := range records {
 		e := entryOf(r)
 		size += int64(len(e.Key)+int(e.HeaderSize)) + int64(max(e.ValueSize, 0))
 		wantPartitions[r.Partition]++
-		markers[r.Partition] = 1
 		switch {
 		case e.Null:
 			nulls++
@@ -119,8 +125,7 @@ func TestIntegrationAnalyze(t *testing.T) {
 	}
 	// the broker answers the end of a transaction before its markers are written, and until then the last stable offset
 	// is where the transaction began
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		_, got := c.readFranz(t, topic, kgo.ReadCommitted())
+	c.await(t, "the markers of both transactions", func() (any, bool) {
 		stable, err := c.admin.ListCommittedOffsets(t.Context(), topic)
 		if err != nil {
 			t.Fatal(err)
@@ -129,19 +134,12 @@ func TestIntegrationAnalyze(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got) == len(records) && maps.Equal(stable.KOffsets()[topic], ends.KOffsets()[topic]) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("franz-go reads %d records after 30 s, want %d", len(got), len(records))
-		}
-	}
+		_, got := c.readFranz(t, topic, kgo.ReadCommitted())
+		return len(got), len(got) == len(records) && maps.Equal(stable.KOffsets()[topic], ends.KOffsets()[topic])
+	})
 
 	out, _ := runTool(t, 0, tool, "analyze", "-b", c.addr, "-t", topic, "-o", "json", "--top", "1000")
-	var got jsonReport
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatalf("analyze -o json: %v", err)
-	}
+	got := parseReport(t, out)
 	gotKeys := make(map[spot]int64)
 	for _, k := range got.Skew.Records.TopKeys {
 		if k.Key.Base64 == nil {
@@ -284,17 +282,13 @@ func TestIntegrationLeavesNoTrace(t *testing.T) {
 	asked := kmsg.NewMetadataRequestTopic()
 	asked.Topic = &missing
 	req.Topics, req.AllowAutoTopicCreation = append(req.Topics, asked), true
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := c.client(t).Request(t.Context(), req); err != nil {
-			t.Fatalf("asking for %s: %v", missing, err)
-		}
-		if slices.Contains(c.traces(t, group).topics, missing) {
-			break
-		}
-		if time.Now().After(deadline) {
-			lacking(t, "the broker does not create topics by itself (auto.create.topics.enable)")
-		}
+	if _, err := c.client(t).Request(t.Context(), req); err != nil {
+		t.Fatalf("asking for %s: %v", missing, err)
 	}
+	c.await(t, missing+" to be created (auto.create.topics.enable)", func() (any, bool) {
+		topics := c.traces(t, group).topics
+		return topics, slices.Contains(topics, missing)
+	})
 	if _, err := c.admin.DeleteTopic(t.Context(), missing); err != nil {
 		t.Errorf("deleting topic %s: %v", missing, err)
 	}

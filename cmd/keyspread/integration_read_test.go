@@ -335,19 +335,14 @@ func TestIntegrationReadCompacted(t *testing.T) {
 
 			// The cleaner leaves the active segment, the last round's, alone. It has been over the others when they hold
 			// no key twice.
-			for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+			c.await(t, "compaction of "+topic, func() (any, bool) {
 				franz, _ := c.readFranz(t, topic, kgo.ReadUncommitted())
-				if n := franz.records(); n <= len(last)+100 {
-					t.Logf("%d of %d records are left, of %d keys", n, produced, len(last))
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("the log cleaner left %d of %d records in 2 min", franz.records(), produced)
-				}
-			}
+				return franz.records(), franz.records() <= len(last)+100
+			})
 
 			c.compare(t, topic, nil)
 			ours, _ := c.readOurs(t, topic, source.ReadCommitted)
+			t.Logf("%d of %d records are left, of %d keys", ours.records(), produced, len(last))
 			at := make(map[int64]string)
 			for _, e := range ours[0] {
 				at[e.Offset] = e.Key

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,7 +54,7 @@ func newRealKafka(t *testing.T) *realKafka {
 // client returns a franz-go client of the cluster that ends with the test.
 func (c *realKafka) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(c.addr))...)
+	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(c.addr), kgo.MetadataMinAge(100*time.Millisecond))...)
 	if err != nil {
 		t.Fatalf("making a franz-go client of %s: %v", c.addr, err)
 	}
@@ -66,7 +67,8 @@ func (c *realKafka) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 func (c *realKafka) topic(t *testing.T, name string, partitions int, config ...string) string {
 	t.Helper()
 	topic := fmt.Sprintf("keyspread-test-%s-%d", name, time.Now().UnixNano())
-	configs := make(map[string]*string)
+	// the records' times are fixed ones of the past, so a retention by time would remove them
+	configs := map[string]*string{"retention.ms": kadm.StringPtr("-1")}
 	for _, entry := range config {
 		name, value, _ := strings.Cut(entry, "=")
 		configs[name] = &value
@@ -79,7 +81,35 @@ func (c *realKafka) topic(t *testing.T, name string, partitions int, config ...s
 			t.Errorf("deleting topic %s: %v", topic, err)
 		}
 	})
+	// a client that asks for metadata too early may wait for seconds before it asks again
+	c.await(t, "leaders of all partitions of "+topic, func() (any, bool) {
+		listed, err := c.admin.ListTopics(t.Context(), topic)
+		if err != nil {
+			t.Fatalf("describing topic %s: %v", topic, err)
+		}
+		led := 0
+		for _, p := range listed[topic].Partitions {
+			if p.Err == nil && p.Leader >= 0 {
+				led++
+			}
+		}
+		return led, led == partitions
+	})
 	return topic
+}
+
+// await calls reached until it says so, and fails the test with what it saw last when that takes too long.
+func (c *realKafka) await(t *testing.T, what string, reached func() (saw any, ok bool)) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		saw, ok := reached()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited a minute for %s, at last saw %v", what, saw)
+		}
+	}
 }
 
 // cleanupContext returns a context for use in a cleanup, where the test's own has ended.
@@ -237,7 +267,7 @@ func (c *realKafka) readFranz(t *testing.T, topic string, isolation kgo.Isolatio
 // before all its markers are written.
 func (c *realKafka) awaitEnds(t *testing.T, topic string, ends map[int32]int64) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	c.await(t, fmt.Sprintf("the ends %v of %s", ends, topic), func() (any, bool) {
 		listed, err := c.admin.ListEndOffsets(t.Context(), topic)
 		if err != nil {
 			t.Fatalf("listing end offsets of %s: %v", topic, err)
@@ -247,13 +277,8 @@ func (c *realKafka) awaitEnds(t *testing.T, topic string, ends map[int32]int64) 
 			end, _ := listed.Lookup(topic, p)
 			got[p] = end.Offset
 		}
-		if fmt.Sprint(got) == fmt.Sprint(ends) { // fmt prints maps in key order
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("topic %s ends at %v after 30 s, want %v", topic, got, ends)
-		}
-	}
+		return got, maps.Equal(got, ends)
+	})
 }
 
 // buildTool builds keyspread and returns the program's path.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -17,7 +18,11 @@ import (
 func main() { keys.Run(write) }
 
 func write(a keys.Args) error {
-	opts := []kgo.Opt{kgo.SeedBrokers(a.Broker), kgo.DefaultProduceTopic(a.Topic)}
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(a.Broker),
+		kgo.DefaultProduceTopic(a.Topic),
+		kgo.MetadataMinAge(100 * time.Millisecond), // the topic may be so new that a first try finds no leader
+	}
 	fnv1a := func(key []byte) uint32 {
 		h := fnv.New32a()
 		h.Write(key)
