@@ -43,6 +43,7 @@ Exit codes: 0 fine, 1 could not do it or not all of it, 2 wrong usage, 130 inter
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		newAnalyzeCommand(),
