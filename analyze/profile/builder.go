@@ -154,6 +154,8 @@ type partBuilder struct {
 	table  *table
 	grid   gridBuilder
 	placed *placed // nil until a key leaves the table
+
+	touched uint64 // keeps the compiler from dropping loads that only warm the cache
 }
 
 func newPartBuilder(id int32, spans []source.Span, budget int64, cfg Config) *partBuilder {
@@ -209,7 +211,7 @@ func (p *partBuilder) block(recs []source.Record) error {
 		hash [blockLen]xxh3.Uint128
 		size [blockLen]int64
 		from [blockLen]uint8 // index of the record in recs
-		at   [blockLen]int32 // entry found at the first probe, or -1
+		at   [blockLen]int32 // entry under the first slot with the key's tag, or -1
 	)
 	part := &p.part
 	n := 0
@@ -241,22 +243,36 @@ func (p *partBuilder) block(recs []source.Record) error {
 		n++
 	}
 	t := p.table
+	slots, mask := t.slots, t.mask
+	var seen uint64
+	for i := range n {
+		seen |= slots[hash[i].Lo&mask]
+	}
 	for i := range n {
 		at[i] = -1
-		if s := t.slots[hash[i].Lo&t.mask]; s != 0 && s>>32 == tagOf(hash[i]) {
-			at[i] = int32(uint32(s) - 1)
+		tag := tagOf(hash[i])
+		for pos := hash[i].Lo & mask; ; pos = (pos + 1) & mask {
+			s := slots[pos]
+			if s == 0 {
+				break
+			}
+			if s>>32 == tag {
+				at[i] = int32(uint32(s) - 1)
+				break
+			}
 		}
 	}
 	for i := range n {
-		if at[i] >= 0 && !t.is(t.entry(int(at[i])), hash[i], recs[from[i]].Key) {
-			at[i] = -1
+		if at[i] >= 0 {
+			seen |= t.entry(int(at[i])).lo
 		}
 	}
+	p.touched = seen
 	purges := t.purges
 	for i := range n {
 		r := &recs[from[i]]
 		j := int(at[i])
-		if j < 0 || t.purges != purges { // a purge moves entries
+		if j < 0 || t.purges != purges || !t.is(t.entry(j), hash[i], r.Key) { // a purge moves entries
 			j = t.find(hash[i], r.Key)
 		}
 		var e *entry
