@@ -416,14 +416,10 @@ func boundedFinding(r *Result) []finding.Finding {
 	if r.Profile.Mode() == profile.Exact {
 		return nil
 	}
-	var missing int64
-	for i := range r.Profile.Partitions {
-		missing += r.Profile.Partitions[i].Missing.Records
-	}
 	return []finding.Finding{{
 		ID: finding.BoundedCounts, Severity: finding.Info,
 		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has at most %s of records.",
-			finding.Percent(float64(missing)/float64(r.Profile.Total().Records))),
+			finding.Percent(float64(r.Profile.Missing().Records)/float64(r.Profile.Total().Records))),
 		Do: "Loads and moved records stay exact; give more --memory for exact key counts.",
 	}}
 }

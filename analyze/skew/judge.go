@@ -106,11 +106,7 @@ func (s *Skew) ceiling(p *profile.Profile, tops []profile.TopKey) {
 	if s.Total == 0 {
 		return
 	}
-	var missing int64
-	for i := range p.Partitions {
-		missing += p.Partitions[i].Missing.Of(s.Unit)
-	}
-	lo, hi := int64(0), missing
+	lo, hi := int64(0), p.Missing().Of(s.Unit)
 	for _, k := range tops {
 		lo = max(lo, k.Lo.Of(s.Unit))
 		hi = max(hi, k.Hi.Of(s.Unit))
