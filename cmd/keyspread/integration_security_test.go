@@ -53,7 +53,7 @@ func TestIntegrationSecurity(t *testing.T) {
 		{"tls and scram-sha-512", saslSSL, java(append(truststore, "security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-512", scram)...), 0, ""},
 		{"tls and plain, as kcat", saslSSL, kcat("security.protocol=sasl_ssl", "ssl.ca.location="+ca, "sasl.mechanisms=PLAIN", "sasl.username=alice", "sasl.password=alice-secret"), 0, ""},
 
-		{"wrong password", sasl, java("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-256", wrong), 1, "password"},
+		{"wrong password", sasl, java("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-256", wrong), 1, "credentials"},
 		{"wrong password, plain", sasl, kcat("security.protocol=sasl_plaintext", "sasl.mechanisms=PLAIN", "sasl.username=alice", "sasl.password=wrong-secret"), 1, "authentication"},
 		{"mechanism not offered", saslSSL, java("security.protocol=SASL_SSL", "sasl.mechanism=GSSAPI"), 2, "gssapi"},
 		{"certificate not trusted", saslSSL, kcat("security.protocol=sasl_ssl", "sasl.mechanisms=PLAIN", "sasl.username=alice", "sasl.password=alice-secret"), 1, "certificate"},
