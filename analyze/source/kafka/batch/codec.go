@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
@@ -76,6 +75,14 @@ func (s *Scanner) decompress(c Codec, src []byte) ([]byte, error) {
 	return out, nil
 }
 
+// grow makes room for n more bytes in b. It doubles the buffer, but not past the limit for the sake of it.
+func grow(b []byte, n, limit int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	return append(make([]byte, 0, max(len(b)+n, min(2*cap(b), limit))), b...)
+}
+
 func (d *decompressor) gunzip(src []byte, limit int) (_ []byte, err error) {
 	d.src.Reset(src)
 	if d.gzip == nil {
@@ -90,11 +97,11 @@ func (d *decompressor) gunzip(src []byte, limit int) (_ []byte, err error) {
 	// cannot do better than 1032:1, so a lie costs no more than the truth could.
 	out := d.buf[:0]
 	if hint := int64(binary.LittleEndian.Uint32(src[len(src)-4:])); hint <= int64(limit) && hint/1032 <= int64(len(src)) {
-		out = slices.Grow(out, int(hint)+1) // and one to see the end without growing
+		out = grow(out, int(hint)+1, limit) // and one to see the end without growing
 	}
 	for {
 		if len(out) == cap(out) {
-			out = slices.Grow(out, max(512, len(out)))
+			out = grow(out, 512, limit)
 		}
 		n, err := d.gzip.Read(out[len(out):cap(out)])
 		out = out[:len(out)+n]
@@ -109,16 +116,20 @@ func (d *decompressor) gunzip(src []byte, limit int) (_ []byte, err error) {
 	}
 }
 
+const minZstdWindow = 8 << 20
+
 func (d *decompressor) unzstd(src []byte, limit int) (_ []byte, err error) {
 	if d.zstd == nil {
+		// The library takes its bound for the window too, and refuses a small batch whose writer was set up for a large
+		// one. RFC 8878 asks every decoder to take windows of 8 MiB, so that much is always allowed here.
 		// With one decoder and no stream there is no goroutine, so there is nothing to close.
-		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)))
+		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(limit, minZstdWindow))))
 		if err != nil {
 			return nil, err
 		}
 	}
 	out, err := d.zstd.DecodeAll(src, d.buf[:0])
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) || len(out) > limit {
 		return out, ErrTooLarge
 	}
 	return out, err
@@ -168,7 +179,7 @@ func appendSnappy(out, block []byte, limit int) ([]byte, error) {
 	if size/22 > len(block) {
 		return out, s2.ErrCorrupt
 	}
-	out = slices.Grow(out, size)
+	out = grow(out, size, limit)
 	n := len(out)
 	if _, err := s2.Decode(out[n:n+size:n+size], block); err != nil {
 		return out, err

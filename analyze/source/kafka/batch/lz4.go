@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/pierrec/lz4/v4"
 )
@@ -134,13 +133,13 @@ func appendLZ4Block(out []byte, start int, block []byte, stored, linked bool, ma
 		if len(block) > limit-n {
 			return out, ErrTooLarge
 		}
-		return append(out, block...), nil
+		return append(grow(out, len(block), limit), block...), nil
 	}
 	// A byte of input gives at most 255 of output: the bound that keeps a small batch from taking a large buffer.
 	room := int(min(int64(maxBlock), 255*int64(len(block))))
 	clipped := room > limit-n
 	room = min(room, limit-n)
-	out = slices.Grow(out, room)
+	out = grow(out, room, limit)
 	var (
 		k   int
 		err error

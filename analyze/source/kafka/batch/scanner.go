@@ -27,15 +27,15 @@ const chunkSize = 128
 type Scanner struct {
 	Options Options
 
-	set     []byte
-	used    int // bytes of set passed
-	pos     int64
-	need    int // size of the batch cut off at the end; -1: cut off too early to tell
-	err     error
-	list    []AbortedTxn // of Reset, by first offset
-	begun   int          // how many of list the batches have reached
-	tx      *TxnState
-	own     TxnState // when the caller keeps none
+	set   []byte
+	used  int // bytes of set passed
+	pos   int64
+	need  int // size of the batch cut off at the end; -1: cut off too early to tell
+	err   error
+	list  []AbortedTxn // of Reset, by first offset
+	begun int          // how many of list the batches have reached
+	tx    *TxnState
+	own   TxnState // when the caller keeps none
 
 	control int64
 	aborted int64
