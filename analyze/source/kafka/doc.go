@@ -5,8 +5,9 @@
 //     the records in offset order per partition.
 //  3. [ParseProperties] and [Config.Apply] take a Java client.properties, a kcat configuration or -X settings.
 //
-// It only ever reads: the requests it can send are ApiVersions, SaslHandshake, SaslAuthenticate, Metadata (never
-// creating a topic), ListOffsets and Fetch. It joins no consumer group and commits no offset.
+// A [Source] only ever reads: the requests it can send are ApiVersions, SaslHandshake, SaslAuthenticate, Metadata (never
+// creating a topic), ListOffsets and Fetch. It joins no consumer group and commits no offset. Writing is what a [Producer]
+// is for.
 //
 // kafka-go gives the messages and the SASL mechanisms. The connection, the Fetch answer's parser and the batch scanner
 // ([keyspread/analyze/source/kafka/batch]) are our own, because kafka-go's Reader, Conn and Client mix null with empty

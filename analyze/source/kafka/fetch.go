@@ -29,7 +29,9 @@ type fetcher struct {
 
 	parts []*partition // of the next request, those that got least lately first
 	conn  *conn
-	muted time.Time // throttled by the broker until then
+	muted time.Time // not to be asked until then: the broker throttles, or has nothing to say
+
+	stalled int // how often in a row the broker had nothing for the first partition; 0: it had
 
 	request fetch.Request
 	sent    []asked // what the request on its way asks for
@@ -257,6 +259,7 @@ func (f *fetcher) receive() error {
 // an error, and lists the record sets to scan.
 func (f *fetcher) walk() {
 	f.ready = f.ready[:0]
+	f.stalled = 0
 	hint := 0
 	for i := range f.answer.parts {
 		a := &f.answer.parts[i]
@@ -280,6 +283,12 @@ func (f *fetcher) walk() {
 		}
 	}
 	f.rotate()
+	if f.stalled > 0 && len(f.ready) == 0 {
+		// The broker should have held its answer for MaxWait; one that does not is not asked in a tight loop.
+		if until := time.Now().Add(backOff(f.stalled - 1)); until.After(f.muted) {
+			f.muted = until
+		}
+	}
 }
 
 // find returns the index of a partition in what was asked, searching from hint on, as answers keep the order.
@@ -345,6 +354,7 @@ func (f *fetcher) nothing(p *partition, a *answerPart, first bool) {
 		// The first partition of a request gets at least one batch when there is one.
 		f.r.trouble(p, fmt.Errorf("the broker sends no records, though the partition ends at offset %d",
 			p.spans[len(p.spans)-1].End))
+		f.stalled = p.attempts
 		if p.outcome == failed {
 			f.giveBack(p, failed)
 		}
