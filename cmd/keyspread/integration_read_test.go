@@ -95,8 +95,8 @@ func (c *realKafka) compare(t *testing.T, topic string, want map[source.Isolatio
 // offsets being those that the broker answered.
 func (c *realKafka) produce(t *testing.T, records []*kgo.Record, opts ...kgo.Opt) topicLog {
 	t.Helper()
-	opts = append(opts, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
-	return send(t, c.client(t, opts...), records)
+	defaults := []kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8 << 20)}
+	return send(t, c.client(t, append(defaults, opts...)...), records)
 }
 
 func send(t *testing.T, cl *kgo.Client, records []*kgo.Record) topicLog {

@@ -62,9 +62,15 @@ func (c *realKafka) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-// topic creates a topic that goes with the test; config holds "name=value". Its name tells it from those of other runs
-// against the same broker.
+// topic creates a topic of one replica that goes with the test; config holds "name=value". Its name tells it from those
+// of other runs against the same broker.
 func (c *realKafka) topic(t *testing.T, name string, partitions int, config ...string) string {
+	t.Helper()
+	return c.replicated(t, name, partitions, 1, config...)
+}
+
+// replicated is topic with more replicas than one.
+func (c *realKafka) replicated(t *testing.T, name string, partitions, replicas int, config ...string) string {
 	t.Helper()
 	topic := fmt.Sprintf("keyspread-test-%s-%d", name, time.Now().UnixNano())
 	// the records' times are fixed ones of the past, so a retention by time would remove them
@@ -73,7 +79,7 @@ func (c *realKafka) topic(t *testing.T, name string, partitions int, config ...s
 		name, value, _ := strings.Cut(entry, "=")
 		configs[name] = &value
 	}
-	if _, err := c.admin.CreateTopic(t.Context(), int32(partitions), 1, configs, topic); err != nil {
+	if _, err := c.admin.CreateTopic(t.Context(), int32(partitions), int16(replicas), configs, topic); err != nil {
 		t.Fatalf("creating topic %s with %v: %v", topic, config, err)
 	}
 	t.Cleanup(func() {
