@@ -67,7 +67,7 @@
 // range, an answer that was not asked for, and an answer that does not come within the time limit is a [ChildError]; the
 // child is killed then, as it is when it outlives its stdin by the same time.
 //
-// testdata/reference.py is a complete child in 60 lines.
+// testdata/reference.py is a complete child, to start from.
 //
 // # A Java partitioner
 //

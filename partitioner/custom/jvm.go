@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 //go:embed Shim.java
@@ -39,7 +40,12 @@ func startJVM(ctx context.Context, id, class string, opt Options) (c *child, err
 	if err := os.WriteFile(file, shimSource, 0o600); err != nil {
 		return nil, fmt.Errorf("starting partitioner %s: %w", id, err)
 	}
-	argv := []string{opt.JavaPath, "-XX:+UseSerialGC", "-cp", opt.Classpath, file, class}
+	// half of the start is javac, which the first compiler alone gets through sooner; what follows is short
+	argv := []string{opt.JavaPath, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", opt.Classpath, file, class}
 	next := "check that java is a JDK of version 11 or later, and that --partitioner-classpath holds the class, what it needs, kafka-clients and slf4j-api"
-	return startChild(ctx, id, argv, 3*opt.Timeout, next, opt)
+	c, err = startChild(ctx, id, argv, 3*opt.Timeout, next, opt)
+	if failed, ok := errors.AsType[*ChildError](err); ok && strings.Contains(failed.Stderr, "error: compilation failed") {
+		failed.What = "kafka-clients is not on its classpath, so the shim does not compile; " + failed.What
+	}
+	return c, err
 }
