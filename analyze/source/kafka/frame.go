@@ -136,10 +136,7 @@ func (r *reader) int64() int64 {
 
 // count reads the length of an array whose elements take at least size bytes each; a null array has none.
 func (r *reader) count(size int) int {
-	n := int(r.int32())
-	if n < 0 {
-		n = 0
-	}
+	n := max(int(r.int32()), 0)
 	if n > len(r.b)/size {
 		r.err = errCount
 		return 0
@@ -148,10 +145,7 @@ func (r *reader) count(size int) int {
 }
 
 func (r *reader) string() []byte {
-	n := int(r.int16())
-	if n < 0 {
-		n = 0
-	}
+	n := max(int(r.int16()), 0)
 	return r.take(n)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,9 +80,7 @@ func (s *Source) Plan(ctx context.Context) (*source.Plan, error) {
 	positions := s.positions()
 	surveyed := map[int32]surveyed{}
 	for attempt, open := 0, ids; ; attempt++ {
-		for id, a := range s.survey(ctx, leaders(c, open), positions) {
-			surveyed[id] = a
-		}
+		maps.Copy(surveyed, s.survey(ctx, leaders(c, open), positions))
 		open = slices.DeleteFunc(slices.Clone(open), func(id int32) bool { return !passing(surveyed[id].err) })
 		pause := backOff(attempt)
 		if len(open) == 0 || ctx.Err() != nil || time.Now().Add(pause).After(giveUp) || allRefused(ids, surveyed) {
