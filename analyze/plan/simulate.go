@@ -133,9 +133,8 @@ func movedKeys(p *profile.Profile, pt partitioner.Partitioner, n int32) (keys, m
 func place(pt partitioner.Partitioner, key []byte, n int32) (to int32, keyed bool, err error) {
 	counts, out := [1]int32{n}, [1]int32{-1}
 	keyed, err = pt.Place(key, counts[:], out[:])
-	var outside *partitioner.OutsideError
-	if errors.As(err, &outside) {
-		err = nil
+	if partitioner.Unplaced(err) {
+		err, keyed = nil, true
 	}
 	if err != nil {
 		return -1, false, fmt.Errorf("placing a key under %s at %d partitions: %w", pt.ID(), n, err)

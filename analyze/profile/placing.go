@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"errors"
 	"fmt"
 
 	"keyspread/partitioner"
@@ -89,9 +88,10 @@ func (p *placed) add(key []byte, w Weight) (home bool, err error) {
 		out := p.out[:len(g.counts)]
 		keyed, err := g.partitioner.Place(key, g.counts, out)
 		if err != nil {
-			if outside := (*partitioner.OutsideError)(nil); !errors.As(err, &outside) {
-				return false, fmt.Errorf("placing key %q by %s: %w", key, g.partitioner.ID(), err)
+			if !partitioner.Unplaced(err) {
+				return false, fmt.Errorf("placing a key by %s: %w", g.partitioner.ID(), err)
 			}
+			keyed = true
 		}
 		for i, c := range g.candidate {
 			s := &p.sum[c]
