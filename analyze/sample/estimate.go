@@ -10,7 +10,7 @@ import (
 // Stratum is what the sampled blocks of one partition hold in all. Blocks are drawn without replacement.
 type Stratum struct {
 	Blocks  int64   // in the range to be described (M)
-	Sampled int64   // of them, read (m); at least 1
+	Sampled int64   // of them, read (m); a stratum with none is left out
 	Size    float64 // sum over the sampled blocks of n_i, the weight a share is taken of
 	Squares float64 // sum of n_i^2
 }
@@ -57,12 +57,15 @@ func Shares(strata []Stratum, parts []Part, records, alpha float64) Estimate {
 		by[p.Stratum] = p
 	}
 	for i, st := range strata {
+		if st.Sampled == 0 {
+			continue // nothing was drawn from it: it is not described
+		}
 		weight := float64(st.Blocks) / float64(st.Sampled)
 		total += weight * st.Size
 		sum += weight * by[i].Sum
 		blocks += float64(st.Sampled)
 		if st.Sampled < st.Blocks {
-			df += float64(st.Sampled - 1)
+			df += float64(st.Sampled - 1) // a stratum read whole is no source of doubt
 		}
 	}
 	if total <= 0 {
@@ -110,7 +113,7 @@ func (e *Estimate) variance(strata []Stratum, by []Part, total float64) (v float
 		pooled /= pooledDF
 	}
 	for i, st := range strata {
-		if st.Sampled >= st.Blocks {
+		if st.Sampled >= st.Blocks || st.Sampled == 0 {
 			continue
 		}
 		between := pooled

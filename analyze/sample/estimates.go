@@ -1,0 +1,289 @@
+package sample
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"keyspread/analyze/profile"
+)
+
+// Estimates are what a sample says of the whole range it was drawn from.
+type Estimates struct {
+	Seed       uint64
+	Confidence float64 // of every interval, 0.95
+	BlockSize  int64   // offsets
+	Blocks     int64   // read
+	BlocksAll  int64   // of the range
+	Offsets    int64   // of the blocks read
+	OffsetsAll int64   // of the range
+	Records    int64   // read
+	Stopped    string  // why no more was read: "precision", "max-records", "max-bytes", "max-time", "everything read"
+	HalfWidth  float64 // widest half interval of a key's share in records, among those that may be hot
+
+	// Observed is the number of distinct keys seen: a lower bound for certain. AtLeastAbout is Chao's lower-bound
+	// estimate, and Coverage the Good-Turing share of records whose key has been seen; neither is an estimate of all keys.
+	Observed     int64
+	AtLeastAbout float64
+	Coverage     float64
+	// Unseen is the share below which a key can have escaped the sample altogether, however its records lie.
+	Unseen float64
+
+	Partitions []PartitionEstimate
+	Total      [2]float64 // by unit: estimated weight of the range
+	Keys       []KeyEstimate
+	Null       [2]Estimate
+	Candidates []CandidateEstimate
+}
+
+// PartitionEstimate is one partition's weight. Records come from offsets and the sampled live/offset ratio: without
+// gaps they are exact.
+type PartitionEstimate struct {
+	ID      int32
+	Offsets int64
+	Live    float64 // records per offset in the sampled blocks
+	Weight  [2]float64
+	Exact   bool // Weight[Records] is the offset count: no gap was seen
+}
+
+// KeyEstimate is one key's share of the range, in each unit.
+type KeyEstimate struct {
+	Key     []byte
+	Records int64 // in the sample
+	Share   [2]Estimate
+	Hot     [2]Estimate // the same at the stricter level that decides whether it is hot
+	Where   []int32     // partitions it was seen in
+	// Early and Late are its shares of records in the two halves of the range; Drift says that they differ beyond
+	// chance at the level of Confidence, corrected for the number of keys looked at.
+	Early, Late Estimate
+	Drift       bool
+}
+
+// CandidateEstimate is what a candidate would do.
+type CandidateEstimate struct {
+	Moved [2]Estimate   // share of the whole weight, unkeyed records included
+	Loads [2][]Estimate // share of the whole weight, keyed records only, by future partition
+}
+
+// mostKeys is how many keys get an estimate; the lightest of a sample have nothing to say.
+const mostKeys = 2000
+
+// Estimates closes the open blocks and computes the estimates at confidence 1-alpha, and the limits that decide whether
+// a key is hot at 1-hotAlpha. Call it when no Batch is running; batches of further blocks may follow.
+func (c *Collector) Estimates(alpha, hotAlpha float64) *Estimates {
+	e := &Estimates{Confidence: 1 - alpha, BlockSize: c.frame.BlockSize, Blocks: c.frame.Drawn(), BlocksAll: c.frame.Blocks()}
+	strata := c.strata()
+	for i := range c.frame.partitions {
+		pf := &c.frame.partitions[i]
+		ce := c.cells[pf.id]
+		e.partition(pf, ce)
+		e.Records += int64(ce.size.y[profile.Records])
+	}
+	e.keys(c, strata, alpha, hotAlpha)
+	for u := range e.Null {
+		var parts []Part
+		for i := range c.frame.partitions {
+			parts = append(parts, part(i, &c.cells[c.frame.partitions[i].id].null, profile.Unit(u)))
+		}
+		e.Null[u] = Shares(strata[u], parts, float64(e.Records), alpha)
+	}
+	for i := range c.candidates {
+		e.Candidates = append(e.Candidates, c.candidate(i, strata, float64(e.Records), alpha))
+	}
+	return e
+}
+
+// strata returns the sampled partitions in each unit.
+func (c *Collector) strata() (strata [2][]Stratum) {
+	for i := range c.frame.partitions {
+		pf := &c.frame.partitions[i]
+		ce := c.cells[pf.id]
+		ce.close()
+		for u := range strata {
+			strata[u] = append(strata[u], Stratum{
+				Blocks: pf.blocks, Sampled: int64(len(pf.drawn)), Size: ce.size.y[u], Squares: ce.size.yy[u],
+			})
+		}
+	}
+	return strata
+}
+
+func part(stratum int, s *sums, u profile.Unit) Part {
+	return Part{Stratum: stratum, Sum: s.y[u], Squares: s.yy[u], Cross: s.yn[u]}
+}
+
+// partition estimates a partition's weight from its offsets.
+func (e *Estimates) partition(pf *partitionFrame, ce *cell) {
+	var offsets int64
+	for b := range pf.drawn {
+		for _, s := range pf.span(b, e.BlockSize) {
+			offsets += s.End - s.Start
+		}
+	}
+	e.Offsets += offsets
+	e.OffsetsAll += pf.offsets
+	p := PartitionEstimate{ID: pf.id, Offsets: pf.offsets}
+	records, size := ce.size.y[profile.Records], ce.size.y[profile.Bytes]
+	if offsets > 0 {
+		p.Live = records / float64(offsets)
+	}
+	p.Exact = int64(records) == offsets && offsets > 0
+	p.Weight[profile.Records] = p.Live * float64(pf.offsets)
+	if records > 0 {
+		p.Weight[profile.Bytes] = p.Weight[profile.Records] * size / records
+	}
+	for u, w := range p.Weight {
+		e.Total[u] += w
+	}
+	e.Partitions = append(e.Partitions, p)
+}
+
+// keys estimates the heaviest keys of the sample and what is known of the number of keys.
+func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha float64) {
+	type seen struct {
+		records int64
+		bytes   float64
+		where   []int // strata
+	}
+	all := map[string]*seen{}
+	for i := range c.frame.partitions {
+		for key, k := range c.cells[c.frame.partitions[i].id].keys {
+			s := all[key]
+			if s == nil {
+				s = &seen{}
+				all[key] = s
+			}
+			s.records += k.records
+			s.bytes += k.y[profile.Bytes]
+			s.where = append(s.where, i)
+		}
+	}
+	var once, twice, keyed float64
+	for _, s := range all {
+		keyed += float64(s.records)
+		switch s.records {
+		case 1:
+			once++
+		case 2:
+			twice++
+		}
+	}
+	e.Observed = int64(len(all))
+	e.AtLeastAbout = float64(len(all)) + once*(once-1)/(2*(twice+1)) // bias-corrected Chao1
+	if keyed > 0 {
+		e.Coverage = 1 - once/keyed
+	}
+	e.Unseen = 1 - math.Pow(alpha, 1/math.Max(1, float64(e.Blocks)))
+
+	heaviest := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b].records, all[a].records), cmp.Compare(all[b].bytes, all[a].bytes), cmp.Compare(a, b))
+	})
+	if len(heaviest) > mostKeys {
+		heaviest = heaviest[:mostKeys]
+	}
+	early, late := c.halves()
+	driftAlpha := alpha / float64(max(1, len(heaviest))) // Bonferroni over the keys looked at
+	for _, key := range heaviest {
+		s := all[key]
+		k := KeyEstimate{Key: []byte(key), Records: s.records}
+		var parts [2][]Part
+		var inEarly, inLate []Part
+		for _, i := range s.where {
+			id := c.frame.partitions[i].id
+			sum := c.cells[id].keys[key]
+			k.Where = append(k.Where, id)
+			for u := range parts {
+				parts[u] = append(parts[u], part(i, &sum.sums, profile.Unit(u)))
+			}
+			l := part(i, &sum.late, profile.Records)
+			a := parts[profile.Records][len(parts[profile.Records])-1]
+			inLate = append(inLate, l)
+			inEarly = append(inEarly, Part{Stratum: i, Sum: a.Sum - l.Sum, Squares: a.Squares - l.Squares, Cross: a.Cross - l.Cross})
+		}
+		for u := range parts {
+			k.Share[u] = Shares(strata[u], parts[u], float64(e.Records), alpha)
+			k.Hot[u] = Shares(strata[u], parts[u], float64(e.Records), hotAlpha)
+		}
+		if s.records >= leastForDrift {
+			k.Early = Shares(early, inEarly, float64(e.Records), alpha)
+			k.Late = Shares(late, inLate, float64(e.Records), alpha)
+			k.Drift = differ(k.Early, k.Late, driftAlpha)
+		}
+		e.Keys = append(e.Keys, k)
+	}
+}
+
+// leastForDrift is how many records of a key a sample must hold before its two halves are compared.
+const leastForDrift = 30
+
+// halves returns the strata of records of the earlier and of the later blocks.
+func (c *Collector) halves() (early, late []Stratum) {
+	for i := range c.frame.partitions {
+		pf := &c.frame.partitions[i]
+		ce := c.cells[pf.id]
+		var sampledLate int64
+		for b := range pf.drawn {
+			if pf.later(b) {
+				sampledLate++
+			}
+		}
+		l := Stratum{
+			Blocks: pf.blocks - pf.blocks/2, Sampled: sampledLate,
+			Size: ce.late.y[profile.Records], Squares: ce.late.yy[profile.Records],
+		}
+		early = append(early, Stratum{
+			Blocks: pf.blocks / 2, Sampled: int64(len(pf.drawn)) - sampledLate,
+			Size: ce.size.y[profile.Records] - l.Size, Squares: ce.size.yy[profile.Records] - l.Squares,
+		})
+		late = append(late, l)
+	}
+	return early, late
+}
+
+// differ reports whether two shares from independent blocks differ beyond chance (Welch's t).
+func differ(a, b Estimate, alpha float64) bool {
+	se := math.Hypot(a.SE, b.SE)
+	df := math.Min(a.DF, b.DF)
+	if se == 0 || df < 2 {
+		return false
+	}
+	return math.Abs(a.Share-b.Share) > se*distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1-alpha/2)
+}
+
+// candidate estimates what one candidate would do.
+func (c *Collector) candidate(i int, strata [2][]Stratum, records, alpha float64) (ce CandidateEstimate) {
+	n := len(c.frame.partitions)
+	for u := range ce.Moved {
+		unit := profile.Unit(u)
+		moved := make([]Part, 0, n)
+		loads := make([][]Part, c.candidates[i].NumPartitions)
+		for s := range c.frame.partitions {
+			cell := c.cells[c.frame.partitions[s].id]
+			moved = append(moved, part(s, &cell.moved[i], unit))
+			for to := range loads {
+				if l := &cell.loads[i][to]; l.y[u] > 0 {
+					loads[to] = append(loads[to], part(s, l, unit))
+				}
+			}
+		}
+		ce.Moved[u] = Shares(strata[u], moved, records, alpha)
+		ce.Loads[u] = make([]Estimate, len(loads))
+		for to := range loads {
+			ce.Loads[u][to] = Shares(strata[u], loads[to], records, alpha)
+		}
+	}
+	return ce
+}
+
+// Top returns the k keys with the largest shares in one unit, largest first, ties by key bytes.
+func (e *Estimates) Top(k int, u profile.Unit) []KeyEstimate {
+	list := slices.Clone(e.Keys)
+	slices.SortFunc(list, func(a, b KeyEstimate) int {
+		return cmp.Or(cmp.Compare(b.Share[u].Share, a.Share[u].Share), bytes.Compare(a.Key, b.Key))
+	})
+	return list[:min(k, len(list))]
+}
