@@ -21,7 +21,7 @@ func offsets(records []Record) []int64 {
 	return o
 }
 
-// aborting sets the attributes of a transactional batch.
+// transactional makes a batch part of a producer's transaction.
 func transactional(b v2, producer int64) v2 {
 	b.attributes |= transactionalBit
 	b.producer = producer
@@ -296,25 +296,30 @@ func TestTxnState(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts a set of two batches at every byte.
+// TestTruncated cuts a set of two batches at every byte. Their offsets begin with a byte other than zero, or a cut within
+// it could not be told from preallocation.
 func TestTruncated(t *testing.T) {
-	first, second := concat(batchOf(20, 2)), concat(compressed(batchOf(22, 2), Gzip))
+	const base = 1 << 56
+	first, second := concat(batchOf(base, 2)), concat(compressed(batchOf(base+2, 2), Gzip))
 	set := slices.Concat(first, second)
-	for n := range len(set) {
+	for n := range len(set) + 1 {
 		var s Scanner
-		s.Reset(set[:n:n], 20, nil, nil)
+		s.Reset(set[:n:n], base, nil, nil)
 		got := len(scan(t, &s))
 		if s.Err() != nil {
 			t.Fatalf("cut at %d: Err() = %v", n, s.Err())
 		}
-		wantRecords, wantNext, wantUsed, rest, size := 0, int64(20), 0, n, len(first)
+		wantRecords, wantNext, wantUsed, size := 0, int64(base), 0, len(first)
 		if n >= len(first) {
-			wantRecords, wantNext, wantUsed, rest, size = 2, 22, len(first), n-len(first), len(second)
+			wantRecords, wantNext, wantUsed, size = 2, base+2, len(first), len(second)
+		}
+		if n == len(set) {
+			wantRecords, wantNext, wantUsed = 4, base+4, len(set)
 		}
 		wantCut := size
-		switch {
-		case rest == 0 || rest < 8: // eight zero bytes of the base offset look like padding; see below
-			wantCut = s.CutOff()
+		switch rest := n - wantUsed; {
+		case rest == 0:
+			wantCut = 0
 		case rest < logSize:
 			wantCut = -1
 		}
@@ -322,10 +327,10 @@ func TestTruncated(t *testing.T) {
 			t.Errorf("cut at %d: got %d records, position %d, used %d, cut off %d; want %d, %d, %d, %d",
 				n, got, s.Position(), s.Used(), s.CutOff(), wantRecords, wantNext, wantUsed, wantCut)
 		}
-		if want := n >= 8 && n < len(first); s.Truncated() != want && n >= 8 {
+		if want := n > 0 && n < len(first); s.Truncated() != want {
 			t.Errorf("cut at %d: Truncated() = %v, want %v", n, s.Truncated(), want)
 		}
-		if next, err := Walk(set[:n], 20); next != wantNext || err != nil {
+		if next, err := Walk(set[:n], base); next != wantNext || err != nil {
 			t.Errorf("cut at %d: Walk = %d, %v, want %d", n, next, err, wantNext)
 		}
 	}
@@ -514,7 +519,7 @@ func TestFill(t *testing.T) {
 						got = append(got, Record(r))
 					}
 					last, pos := got[len(got)-1].Offset, s.Position()
-					if end := s.Batch().LastOffset; pos != last+1 && !(pos == end+1 && n < size) && pos != end+1 {
+					if end := s.Batch().LastOffset; pos != last+1 && pos != end+1 {
 						t.Fatalf("size %d: Position() = %d after record %d of a batch to %d", size, pos, last, end)
 					}
 				}
@@ -548,8 +553,8 @@ func TestAllocs(t *testing.T) {
 			}
 		}
 		read()
-		// The gzip and zstd decoders rebuild tables now and then; per set of 1000 records that stays below one.
-		if allocs := testing.AllocsPerRun(100, read); allocs != 0 {
+		// The zstd decoder has its tables from sync.Pools, which drop some on purpose under the race detector.
+		if allocs := testing.AllocsPerRun(100, read); allocs > 0 && codec != Zstd || allocs > 10 {
 			t.Errorf("%v: %v allocations for a set of %d records, want 0", codec, allocs, records)
 		}
 		if records != 1000 || s.Err() != nil {
