@@ -70,6 +70,9 @@ func (p *Partition) EachKey(f func(Key) bool) {
 func (p *Partition) key(i int) Key {
 	e := p.keys.entry(i)
 	lo, hi := p.keys.bounds(e)
+	if p.Mode == Sampled {
+		lo, hi = p.factor.of(lo), p.factor.of(hi)
+	}
 	return Key{Key: p.keys.keyOf(e), Partition: p.ID, Lo: lo, Hi: hi, First: e.first, Last: e.last}
 }
 

@@ -37,12 +37,12 @@ func (p *Profile) findTop(k int, unit Unit, sh *shared) []TopKey {
 	for i, g := range sh.groups {
 		var w Weight
 		for _, at := range g {
-			w = w.Add(p.Partitions[at.part].keys.entry(int(at.entry)).weight())
+			w = w.Add(p.Partitions[at.part].weightOf(p.Partitions[at.part].keys.entry(int(at.entry))))
 		}
 		h.offer(k, contender{w, g[0], int32(i)})
 	}
 	p.eachEntry(func(at place, e *entry) {
-		c := contender{e.weight(), at, -1}
+		c := contender{p.Partitions[at.part].weightOf(e), at, -1}
 		if len(h.list) == k && c.w.Of(unit) < h.list[0].w.Of(unit) {
 			return // before the look-up, which few entries reach
 		}
@@ -78,11 +78,17 @@ type heaviest struct {
 
 // compare is positive when a is before b in the list of the heaviest keys.
 func (h *heaviest) compare(a, b contender) int {
-	other := Bytes - h.unit
-	return cmp.Or(
-		cmp.Compare(a.w.Of(h.unit), b.w.Of(h.unit)), cmp.Compare(a.w.Of(other), b.w.Of(other)),
-		bytes.Compare(h.profile.keyAt(b.at), h.profile.keyAt(a.at)),
-	)
+	return cmp.Or(compareWeight(a.w, b.w, h.unit), bytes.Compare(h.profile.keyAt(b.at), h.profile.keyAt(a.at)))
+}
+
+// compareWeight compares by one unit and then by the other.
+func compareWeight(a, b Weight, u Unit) int {
+	return cmp.Or(cmp.Compare(a.Of(u), b.Of(u)), cmp.Compare(a.Of(Bytes-u), b.Of(Bytes-u)))
+}
+
+// compareTop is positive when a is before b in a list of the heaviest keys.
+func compareTop(a, b TopKey, u Unit) int {
+	return cmp.Or(compareWeight(a.Lo, b.Lo, u), bytes.Compare(b.Key, a.Key))
 }
 
 // offer keeps c when it is among the k heaviest.
