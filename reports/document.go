@@ -1,0 +1,486 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"keyspread/analyze/finding"
+	"keyspread/analyze/profile"
+	"keyspread/analyze/skew"
+)
+
+// A section is one part of the evidence, laid out by each format for people in its own way.
+type section struct {
+	title  string
+	blocks []block
+}
+
+// A block is a head, labelled facts, a table and notes, in this order, each optional.
+type block struct {
+	head  string
+	facts []fact
+	table *table
+	notes []string
+	open  bool // part of the answer, not of the evidence: not folded
+}
+
+type fact struct{ label, text string }
+
+// detail says how much of the evidence is shown. Limits of 0 show everything.
+type detail struct {
+	wide       bool // every column, matrices, loads
+	bars       bool
+	keys       int // of a list of top keys; hot and undecided keys are shown up to twice as many
+	partitions int
+	problems   int // incomplete partitions
+	hotKeys    int // of a plan
+	hottest    int // keys named of a hottest partition
+}
+
+// evidence returns the sections of a report: the candidates if any were asked for, what was read, then the topic as it
+// is, from the coarse to the fine.
+func evidence(r *Report, d detail) []section {
+	if r.Contents.Records == 0 {
+		return []section{readSection(r, d)}
+	}
+	var sections []section
+	if len(r.Plans) > 0 {
+		sections = append(sections, planSection(r, d))
+	}
+	return append(sections, readSection(r, d), skewSection(r), keySection(r, d), partitionSection(r, d))
+}
+
+// headline says in one line what the report is about.
+func headline(r *Report) string {
+	c := r.Contents
+	state := ""
+	switch {
+	case r.Coverage.Partial:
+		state = " (PARTIAL)"
+	case !r.Coverage.Complete:
+		state = " (INCOMPLETE)"
+	}
+	s := fmt.Sprintf("%s%s: %s, %s, %s", r.Topic.Name, state,
+		finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"),
+		finding.Plural(c.Records, "record", "records"), sizeText(c.Bytes))
+	if c.DistinctKeys.Count > 0 {
+		about := ""
+		if !c.DistinctKeys.Exact {
+			about = "about "
+		}
+		s += ", " + about + finding.Plural(c.DistinctKeys.Count, "key", "keys")
+	}
+	return s
+}
+
+func readSection(r *Report, d detail) section {
+	c, k := r.Contents, r.Coverage
+	how := fmt.Sprintf("%s, %s", k.Range, k.Isolation)
+	b := block{facts: []fact{{"range", how}, {"coverage", coverageText(r)}}}
+	for i, p := range incomplete(r) {
+		if d.problems > 0 && i == d.problems {
+			b.facts = append(b.facts, fact{"", fmt.Sprintf("… %d more incomplete partitions", len(incomplete(r))-i)})
+			break
+		}
+		b.facts = append(b.facts, fact{"", problemText(p)})
+	}
+	if c.Records == 0 {
+		return section{"READ", []block{b}}
+	}
+	b.facts = append(b.facts, fact{"bytes", fmt.Sprintf("%s: keys %s, values %s, headers %s; %s as stored",
+		sizeText(c.Bytes), sizeText(c.KeyBytes), sizeText(c.ValueBytes), sizeText(c.HeaderBytes), sizeText(c.WireBytes))})
+	b.facts = append(b.facts, fact{"keys", distinctText(c)})
+	b.facts = append(b.facts, fact{"of these", fmt.Sprintf("null key %s, empty key %s, tombstones %s; passed over: %s control, %s aborted",
+		partText(c.NullKey.Records, c.Records), partText(c.EmptyKey.Records, c.Records), partText(c.Tombstones, c.Records),
+		count(c.ControlRecords), count(c.AbortedRecords))})
+	if c.MinTime != nil {
+		b.facts = append(b.facts, fact{"time", timeText(c.MinTime) + " to " + timeText(c.MaxTime) + " UTC"})
+	}
+	b.facts = append(b.facts, fact{"placement", "assumed partitioner " + r.Topic.Partitioner})
+	return section{"READ", []block{b}}
+}
+
+func coverageText(r *Report) string {
+	k := r.Coverage
+	s := fmt.Sprintf("%d of %s, ", k.PartitionsRead, finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"))
+	switch {
+	case k.Complete:
+		s += fmt.Sprintf("all %s offsets asked for", count(k.OffsetsAsked))
+	default:
+		s += fmt.Sprintf("%s of %s offsets asked for (%s)", count(k.OffsetsRead), count(k.OffsetsAsked),
+			finding.Percent(ratio(k.OffsetsRead, k.OffsetsAsked)))
+	}
+	if k.OffsetsLost > 0 {
+		s += fmt.Sprintf("; %s were removed by retention first", count(k.OffsetsLost))
+	}
+	if k.Partial {
+		s += "; stopped early"
+		if k.Reason != nil {
+			s += ": " + *k.Reason
+		}
+	}
+	return s
+}
+
+func incomplete(r *Report) []Partition {
+	var ps []Partition
+	for _, p := range r.Partitions {
+		if !p.Coverage.Complete {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+func problemText(p Partition) string {
+	c := p.Coverage
+	s := fmt.Sprintf("partition %d: %s of %s offsets, position %d", p.Partition, count(c.Read), count(c.Asked), c.Position)
+	if c.Lost > 0 {
+		s += fmt.Sprintf(", %s lost to retention", count(c.Lost))
+	}
+	if c.Error != nil {
+		s += ": " + *c.Error
+	}
+	return s
+}
+
+func distinctText(c Contents) string {
+	several := estimateText(c.SeveralPartitions) + " in more than one partition"
+	if c.SeveralPartitions.Exact && c.SeveralPartitions.Count == 0 {
+		several = "none in more than one partition"
+	}
+	if c.CountMode == profile.Exact.String() {
+		return fmt.Sprintf("%s distinct, counted exactly; %s", estimateText(c.DistinctKeys), several)
+	}
+	return fmt.Sprintf("%s distinct; %s. Counts of keys are bounded: one that is not listed has at most %s of records, %s of bytes",
+		estimateText(c.DistinctKeys), several, finding.Percent(ratio(c.MissingKey.Records, c.Records)),
+		finding.Percent(ratio(c.MissingKey.Bytes, c.Bytes)))
+}
+
+func estimateText(e Estimate) string {
+	if e.Exact {
+		return count(e.Count)
+	}
+	return fmt.Sprintf("about %s (95 %% confidence: %s)", count(e.Count), rangeText(Range{e.Lo, e.Hi}, count))
+}
+
+// partText writes a number with its share of a whole, unless there is none.
+func partText(n, whole int64) string {
+	if n == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%s (%s)", count(n), finding.Percent(ratio(n, whole)))
+}
+
+// timeText writes a time to the second.
+func timeText(t *Time) string {
+	if t == nil {
+		return "-"
+	}
+	s, _, _ := strings.Cut(t.UTC, ".")
+	return strings.Replace(s, "T", " ", 1)
+}
+
+func skewSection(r *Report) section {
+	t := newTable("<weight", "PAR", "CV", "effective partitions", "Gini", "hottest", "its share")
+	for _, s := range []struct {
+		name string
+		of   *Measures
+	}{{"records", r.Skew.Records.Measures}, {"bytes", r.Skew.Bytes.Measures}} {
+		if s.of == nil {
+			continue
+		}
+		t.row(s.name, figure(s.of.PAR), figure(s.of.CV),
+			fmt.Sprintf("%s of %d", effectiveText(s.of.EffectivePartitions), len(r.Partitions)), figure(s.of.Gini),
+			fmt.Sprintf("partition %d", s.of.HottestPartition), finding.Percent(s.of.HottestShare))
+	}
+	why := block{}
+	for _, w := range []struct {
+		name string
+		of   *Chance
+	}{{"why, records", r.Skew.Records.Chance}, {"why, bytes", r.Skew.Bytes.Chance}} {
+		if w.of != nil {
+			why.facts = append(why.facts, fact{w.name, chanceText(w.of)})
+		}
+	}
+	par := "PAR is the largest load over the mean: 1.00 is even."
+	if hot := r.Skew.Records.HotShare; hot != nil {
+		par += fmt.Sprintf(" A key is hot above %s.", finding.Percent(*hot))
+	}
+	why.notes = append(why.notes, par)
+	if c := r.Skew.Records.Ceiling; c != nil {
+		why.notes = append(why.notes, fmt.Sprintf("The heaviest key sets the ceiling N* = %s partitions by records, %s by bytes; more cannot lower the hottest one.",
+			ceilingText(c), ceilingText(r.Skew.Bytes.Ceiling)))
+	}
+	return section{"SKEW", []block{{table: t}, why}}
+}
+
+// causes says in words what [skew.Cause] names.
+var causes = map[string]string{
+	skew.ByChanceOnly.String():     "nothing but chance",
+	skew.FewKeys.String():          "few keys: any hash spreads so few unevenly",
+	skew.HotKeys.String():          "hot keys; the rest is level",
+	skew.SeveralHeavyKeys.String(): "several heavy keys; without the hottest the rest is still uneven",
+	skew.UnkeyedTraffic.String():   "records without a key",
+	skew.NotHashed.String():        "not hashing: another rule placed these records",
+}
+
+// chanceText says why loads are uneven, beside what chance alone would give.
+func chanceText(c *Chance) string {
+	s, ok := causes[c.Cause]
+	if !ok {
+		s = c.Cause
+	}
+	if random := c.All.Random; random != nil {
+		s += fmt.Sprintf(". Keyed records have PAR %s; the same keys hashed at random have %s, once in 20 over %s",
+			figure(c.All.Observed), figure(random.Median), figure(random.P95))
+	}
+	if w := c.Without; w != nil && w.Random != nil {
+		s += fmt.Sprintf(". Without %s: %s, at random %s",
+			finding.Plural(int64(c.Removed), "hot key", "hot keys"), figure(w.Observed), figure(w.Random.Median))
+	}
+	return s
+}
+
+func effectiveText(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+func ceilingText(c *NumberRange) string {
+	if c == nil {
+		return partitionsText(nil)
+	}
+	lo, hi := partitionsText(c.Lo), partitionsText(c.Hi)
+	if lo == hi {
+		return lo
+	}
+	return lo + "–" + hi
+}
+
+func keySection(r *Report, d detail) section {
+	s := section{title: "TOP KEYS"}
+	if len(r.Skew.Records.TopKeys) == 0 && len(r.Skew.Bytes.TopKeys) == 0 {
+		s.blocks = []block{{notes: []string{"No record has a key."}}}
+		return s
+	}
+	byRecords := listed(r.Skew.Records.TopKeys, d.keys)
+	s.blocks = append(s.blocks, keyBlock("by records", r.Skew.Records.TopKeys, len(byRecords), d, recordShare, 4, 3, 6))
+	if d.wide || tellsMore(listed(r.Skew.Bytes.TopKeys, d.keys), byRecords) {
+		n := len(listed(r.Skew.Bytes.TopKeys, d.keys))
+		s.blocks = append(s.blocks, keyBlock("by bytes", r.Skew.Bytes.TopKeys, n, d, byteShare, 2, 1, 6))
+	}
+	return s
+}
+
+// listed returns the keys of a list that fit: limit of them, or up to twice as many when those are hot or undecided.
+func listed(keys []TopKey, limit int) []TopKey {
+	if limit == 0 || len(keys) <= limit {
+		return keys
+	}
+	n := limit
+	for n < min(len(keys), 2*limit) && keys[n].Verdict != skew.NotHot.String() {
+		n++
+	}
+	return keys[:n]
+}
+
+// tellsMore reports whether the list by bytes has something to say that the list by records does not: another heaviest
+// key, or a key with a verdict that the other list does not give it.
+func tellsMore(byBytes, byRecords []TopKey) bool {
+	verdict := make(map[string]string, len(byRecords))
+	for i := range byRecords {
+		verdict[identity(&byRecords[i])] = byRecords[i].Verdict
+	}
+	for i := range byBytes {
+		k := &byBytes[i]
+		if i == 0 && (len(byRecords) == 0 || identity(k) != identity(&byRecords[0])) {
+			return true
+		}
+		if v := verdict[identity(k)]; k.Verdict != skew.NotHot.String() && v != k.Verdict {
+			return true
+		}
+	}
+	return false
+}
+
+// identity tells keys apart within one report; texts do not where they are shortened.
+func identity(k *TopKey) string {
+	if k.Key.Base64 != nil {
+		return *k.Key.Base64
+	}
+	return k.Key.Text
+}
+
+func recordShare(k *TopKey) ShareRange { return k.RecordShare }
+func byteShare(k *TopKey) ShareRange   { return k.ByteShare }
+
+// keyBlock lists keys; of is their share in the weight of the list, spare the columns that matter least in it.
+func keyBlock(head string, keys []TopKey, show int, d detail, of func(*TopKey) ShareRange, spare ...int) block {
+	heads := []string{"<key", "records", "share", "bytes", "share", "partition", "of it", "<verdict"}
+	if d.wide {
+		heads = append(heads, "<first record", "<last record")
+	}
+	t := newTable(heads...)
+	t.names, t.spare = 0, spare
+	form, size := count, sizeText
+	if d.wide {
+		form = finding.Count
+	}
+	for i := range keys[:show] {
+		k := &keys[i]
+		cells := []string{
+			k.Key.Text, rangeText(k.Records, form), percentRange(k.RecordShare),
+			rangeText(k.Bytes, size), percentRange(k.ByteShare), whereText(k.Partitions, d), finding.Percent(k.PartitionShare), k.Verdict,
+		}
+		if d.wide {
+			cells = append(cells, timeText(k.FirstTime), timeText(k.LastTime))
+		}
+		t.row(cells...)
+	}
+	b := block{head: head, table: t}
+	if rest := keys[show:]; len(rest) > 0 {
+		note := fmt.Sprintf("… %d more listed, each at most %s", len(rest), finding.Percent(of(&rest[0]).Hi))
+		if n := countHot(rest); n > 0 {
+			note += fmt.Sprintf("; %d of them hot or undecided", n)
+		}
+		b.notes = []string{note + "."}
+	}
+	return b
+}
+
+func countHot(keys []TopKey) int {
+	n := 0
+	for i := range keys {
+		if keys[i].Verdict != skew.NotHot.String() {
+			n++
+		}
+	}
+	return n
+}
+
+// whereText names the partitions of a key: all in wide, otherwise the one that holds most and how many others there are.
+func whereText(parts []KeyPart, d detail) string {
+	if len(parts) == 0 {
+		return "-"
+	}
+	if d.wide {
+		names := make([]string, len(parts))
+		for i, p := range parts {
+			names[i] = strconv.Itoa(int(p.Partition))
+		}
+		return strings.Join(names, ",")
+	}
+	most := parts[0]
+	for _, p := range parts[1:] {
+		if p.Records.Lo > most.Records.Lo {
+			most = p
+		}
+	}
+	s := strconv.Itoa(int(most.Partition))
+	if len(parts) > 1 {
+		s += fmt.Sprintf(" +%d", len(parts)-1)
+	}
+	return s
+}
+
+// hottestFirst orders partitions by falling records, then bytes, then index.
+func hottestFirst(ps []Partition) []Partition {
+	sorted := slices.Clone(ps)
+	slices.SortFunc(sorted, func(a, b Partition) int {
+		return cmp.Or(cmp.Compare(b.Records, a.Records), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Partition, b.Partition))
+	})
+	return sorted
+}
+
+func partitionSection(r *Report, d detail) section {
+	ps := hottestFirst(r.Partitions)
+	title := "PARTITIONS, hottest first"
+	if d.wide {
+		ps, title = r.Partitions, "PARTITIONS"
+	}
+	show := ps
+	if d.partitions > 0 && len(ps) > d.partitions+1 { // one row more takes no more room than the line that replaces it
+		show = ps[:d.partitions]
+	}
+	heads := []string{"partition", "records", "share", "<load", "bytes", "share", "keys", "null keys", "<top key", "of it"}
+	if d.wide {
+		heads = append(heads, "empty keys", "tombstones", "control", "aborted", "stored", "first offset", "last offset",
+			"<first record", "<last record", "<timestamps", "offsets read", "<coverage")
+	}
+	t := newTable(heads...)
+	t.names, t.spare = 8, []int{7, 5, 9, 4}
+	form := count
+	if d.wide {
+		form = finding.Count
+	}
+	most := 0.0
+	for _, p := range ps {
+		most = max(most, p.RecordShare)
+	}
+	for _, p := range show {
+		keys, top, of := "-", "-", "-"
+		if p.DistinctKeys != nil {
+			keys = form(*p.DistinctKeys)
+		}
+		if p.TopKey != nil {
+			top, of = p.TopKey.Key.Text, percentRange(p.TopKey.Share)
+		}
+		cells := []string{
+			strconv.Itoa(int(p.Partition)), form(p.Records), finding.Percent(p.RecordShare), bar(p.RecordShare, most, d),
+			sizeText(p.Bytes), finding.Percent(p.ByteShare), keys, form(p.NullKey.Records), top, of,
+		}
+		if d.wide {
+			cells = append(cells, form(p.EmptyKey.Records), form(p.Tombstones), form(p.ControlRecords), form(p.AbortedRecords),
+				sizeText(p.WireBytes), offsetText(p.FirstOffset), offsetText(p.LastOffset), timeText(p.MinTime), timeText(p.MaxTime),
+				p.TimestampType, form(p.Coverage.Read), partitionCoverageText(p.Coverage))
+		}
+		t.row(cells...)
+	}
+	t.drop("load", "")
+	if !d.wide {
+		t.drop("null keys", "0")
+		t.drop("keys", "-")
+		t.drop("top key", "-")
+		t.drop("of it", "-")
+	}
+	b := block{table: t}
+	if rest := ps[len(show):]; len(rest) > 0 {
+		b.notes = []string{fmt.Sprintf("… %d more, between %s and %s of records each.", len(rest),
+			finding.Percent(rest[len(rest)-1].RecordShare), finding.Percent(rest[0].RecordShare))}
+	}
+	return section{title, []block{b}}
+}
+
+func partitionCoverageText(c PartitionCoverage) string {
+	switch {
+	case c.Complete:
+		return "complete"
+	case c.Error != nil:
+		return *c.Error
+	}
+	return "incomplete"
+}
+
+func offsetText(x *int64) string {
+	if x == nil {
+		return "-"
+	}
+	return strconv.FormatInt(*x, 10)
+}
+
+// barWidth is the length of the longest bar in columns.
+const barWidth = 8
+
+// bar draws x against the largest value; nothing where bars are not wanted.
+func bar(x, most float64, d detail) string {
+	if !d.bars || most <= 0 {
+		return ""
+	}
+	eighths := int(max(0, x/most)*barWidth*8 + 0.5)
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return s
+}

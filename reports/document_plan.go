@@ -1,0 +1,270 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"keyspread/analyze/finding"
+)
+
+// planSection compares the candidates with the topic as it is, then says of each what sets its hottest partition,
+// which hot keys move, and where more partitions stop helping.
+func planSection(r *Report, d detail) section {
+	s := section{title: "PLAN", blocks: []block{planTable(r)}}
+	for i := range r.Plans {
+		p := &r.Plans[i]
+		s.blocks = append(s.blocks, candidateBlock(r, p, d))
+		if b := hotMoves(p, d); b != nil {
+			s.blocks = append(s.blocks, *b)
+		}
+		if d.wide {
+			s.blocks = append(s.blocks, loadBlock(p), matrixBlock(p))
+		}
+	}
+	return s
+}
+
+func planTable(r *Report) block {
+	t := newTable("partitions", "<partitioner", "PAR", "byte PAR", "hottest", "moved keys", "records", "bytes", "formula")
+	t.names, t.spare = 1, []int{3, 7}
+	same := true
+	for i := range r.Plans {
+		same = same && r.Plans[i].To.Partitioner == r.Plans[i].From.Partitioner
+	}
+	name := func(s string) string {
+		if same {
+			return ""
+		}
+		return s
+	}
+	from := r.Plans[0].From
+	t.row(slices.Concat(
+		[]string{strconv.Itoa(int(from.NumPartitions)) + " now", name(from.Partitioner)},
+		loadCells(r.Skew.Records.Measures, r.Skew.Bytes.Measures), []string{"-", "-", "-", "-"})...)
+	for i := range r.Plans {
+		p := &r.Plans[i]
+		keys, formula := "-", "-"
+		if p.Moved.Keys != nil {
+			keys = finding.Percent(p.Moved.Keys.Share)
+		}
+		if p.Moved.FormulaKeyShare != nil {
+			formula = finding.Percent(*p.Moved.FormulaKeyShare)
+		}
+		t.row(slices.Concat(
+			[]string{strconv.Itoa(int(p.To.NumPartitions)) + "    ", name(p.To.Partitioner)},
+			loadCells(p.Records.Measures, p.Bytes.Measures),
+			[]string{keys, finding.Percent(p.Moved.RecordShare), finding.Percent(p.Moved.ByteShare), formula})...)
+	}
+	t.drop("partitioner", "")
+	return block{open: true, table: t, notes: []string{
+		"Hottest: the partition with the most records, and its share. " +
+			"Moved: the share whose future records would land in another partition, measured; records already written stay where they are. " +
+			"Formula: the share of keys that 1 − gcd/max expects to move, whatever their weight.",
+	}}
+}
+
+// loadCells are the cells of a candidate's loads: PAR by records and bytes, the hottest partition and its share.
+func loadCells(records, bytes *Measures) []string {
+	if records == nil || bytes == nil {
+		return []string{"-", "-", "-"}
+	}
+	hottest := fmt.Sprintf("%d: %s", records.HottestPartition, finding.Percent(records.HottestShare))
+	return []string{figure(records.PAR), figure(bytes.PAR), hottest}
+}
+
+// candidateText names a candidate: its count, and its partitioner where that changes.
+func candidateText(p *Plan) string {
+	s := finding.Plural(int64(p.To.NumPartitions), "partition", "partitions")
+	if p.To.Partitioner != p.From.Partitioner {
+		s += " under " + p.To.Partitioner
+	}
+	return s
+}
+
+func candidateBlock(r *Report, p *Plan, d detail) block {
+	b := block{head: fmt.Sprintf("%d → %s", p.From.NumPartitions, candidateText(p))}
+	moved := fmt.Sprintf("%s (%s), %s (%s)", finding.Plural(p.Moved.Records, "record", "records"), finding.Percent(p.Moved.RecordShare),
+		sizeText(p.Moved.Bytes), finding.Percent(p.Moved.ByteShare))
+	if k := p.Moved.Keys; k != nil {
+		moved = fmt.Sprintf("%s of %s (%s), ", count(k.Moved), finding.Plural(k.Of, "key", "keys"), finding.Percent(k.Share)) + moved
+	}
+	b.facts = append(b.facts, fact{"moved", moved})
+	b.facts = append(b.facts, hottestFacts(p, d)...)
+	if rest := othersText(p); rest != "" {
+		b.facts = append(b.facts, fact{"others", rest})
+	}
+	if p.Unkeyed.Records > 0 {
+		b.facts = append(b.facts, fact{"unkeyed", fmt.Sprintf("%s records are spread by their client; taken as even over all partitions", count(p.Unkeyed.Records))})
+	}
+	if p.Unplaced.Records > 0 {
+		b.facts = append(b.facts, fact{"unplaced", fmt.Sprintf("%s records have keys for which the client itself gives no partition; in no load", count(p.Unplaced.Records))})
+	}
+	b.facts = append(b.facts, fact{"limit", limitText(r, p)})
+	return b
+}
+
+// worthNaming is the share of the hottest partition from which a key is named beside the heaviest one.
+const worthNaming = 0.05
+
+// hottestFacts names the hottest partition with its heaviest keys; that of bytes only where it is another one.
+func hottestFacts(p *Plan, d detail) []fact {
+	var facts []fact
+	for _, s := range []struct {
+		side *PlanSide
+		unit string
+	}{{&p.Records, "records"}, {&p.Bytes, "bytes"}} {
+		m := s.side.Measures
+		if m == nil || s.unit == "bytes" && p.Records.Measures != nil && m.HottestPartition == p.Records.Measures.HottestPartition {
+			continue
+		}
+		text := fmt.Sprintf("partition %d with %s of %s, %s the mean", m.HottestPartition, finding.Percent(m.HottestShare), s.unit, finding.Times(m.PAR))
+		var names []string
+		for i, k := range s.side.HottestKeys {
+			if i > 0 && (i == d.hottest || k.Share.Hi < worthNaming*m.HottestShare) {
+				break
+			}
+			names = append(names, fmt.Sprintf("%s (%s)", k.Key.Text, percentRange(k.Share)))
+		}
+		if len(names) > 0 {
+			text += "; its heaviest keys, by share of the topic: " + strings.Join(names, ", ")
+		}
+		facts = append(facts, fact{"hottest", text})
+	}
+	return facts
+}
+
+// othersText says between what the loads of all partitions but the hottest lie.
+func othersText(p *Plan) string {
+	m := p.Records.Measures
+	if m == nil || len(p.Records.Loads) < 2 {
+		return ""
+	}
+	lo, hi, total, empty := math.Inf(1), 0.0, sum(p.Records.Loads), 0
+	for i, x := range p.Records.Loads {
+		if x == 0 {
+			empty++
+		}
+		if int32(i) != m.HottestPartition {
+			lo, hi = min(lo, x), max(hi, x)
+		}
+	}
+	if total <= 0 {
+		return ""
+	}
+	s := fmt.Sprintf("between %s and %s of the placed records each", finding.Percent(lo/total), finding.Percent(hi/total))
+	if empty > 0 {
+		s += fmt.Sprintf("; %s would be empty", finding.Plural(int64(empty), "partition", "partitions"))
+	}
+	return s
+}
+
+func limitText(r *Report, p *Plan) string {
+	ceiling := ceilingText(r.Skew.Records.Ceiling)
+	var s string
+	switch {
+	case p.Limit.CannotHelp:
+		s = fmt.Sprintf("adding partitions cannot lower the hottest one: the topic already has %d, at or beyond N* = %s",
+			r.Topic.NumPartitions, ceiling)
+	case p.Limit.Ceiling != nil && float64(p.To.NumPartitions) > *p.Limit.Ceiling:
+		s = fmt.Sprintf("adding partitions beyond N* = %s cannot help: the heaviest key alone sets the hottest one", ceiling)
+	default:
+		s = fmt.Sprintf("below N* = %s: more partitions can still lower the hottest one", ceiling)
+	}
+	if p.Limit.BestPAR > 1.005 { // 1.00 for people: no limit at all
+		s += fmt.Sprintf("; without splitting a key PAR is at least %s", figure(p.Limit.BestPAR))
+	}
+	return s
+}
+
+// hotMoves lists where the hot and undecided keys would go; nil when there is none.
+func hotMoves(p *Plan, d detail) *block {
+	if len(p.HotKeys) == 0 {
+		return nil
+	}
+	t := newTable("<hot key", "records", "share", "bytes", "from", "to", "<future records")
+	t.names, t.spare = 0, []int{3}
+	show := p.HotKeys
+	if d.hotKeys > 0 && len(show) > d.hotKeys+1 {
+		show = show[:d.hotKeys]
+	}
+	for i := range show {
+		k := &show[i]
+		to, what := "-", "client fails"
+		if k.To != nil {
+			to, what = strconv.Itoa(int(*k.To)), "stay"
+			if k.Moved {
+				what = "move"
+			}
+		}
+		t.row(k.Key.Text, rangeText(k.Records, count), percentRange(k.Share), rangeText(k.Bytes, sizeText), fromText(k.From, d), to, what)
+	}
+	b := &block{table: t}
+	if rest := p.HotKeys[len(show):]; len(rest) > 0 {
+		moves := 0
+		for i := range rest {
+			if rest[i].Moved {
+				moves++
+			}
+		}
+		b.notes = []string{fmt.Sprintf("… %d more hot or undecided keys, %d of which move.", len(rest), moves)}
+	}
+	return b
+}
+
+func fromText(from []int32, d detail) string {
+	show := from
+	if !d.wide && len(from) > 3 {
+		show = from[:2]
+	}
+	names := make([]string, len(show))
+	for i, p := range show {
+		names[i] = strconv.Itoa(int(p))
+	}
+	s := strings.Join(names, ",")
+	if n := len(from) - len(show); n > 0 {
+		s += fmt.Sprintf(" +%d", n)
+	}
+	return s
+}
+
+// loadBlock lists a candidate's loads by partition.
+func loadBlock(p *Plan) block {
+	t := newTable("partition", "records", "share", "bytes", "share")
+	records, bytes := sum(p.Records.Loads), sum(p.Bytes.Loads)
+	for i := range min(len(p.Records.Loads), len(p.Bytes.Loads)) {
+		x, y := p.Records.Loads[i], p.Bytes.Loads[i]
+		t.row(strconv.Itoa(i), finding.Count(int64(math.Round(x))), partOf(x, records), sizeText(int64(math.Round(y))), partOf(y, bytes))
+	}
+	return block{head: fmt.Sprintf("loads at %s", candidateText(p)), table: t}
+}
+
+func sum(xs []float64) float64 {
+	total := 0.0
+	for _, x := range xs {
+		total += x
+	}
+	return total
+}
+
+func partOf(x, whole float64) string {
+	if whole <= 0 {
+		return "-"
+	}
+	return finding.Percent(x / whole)
+}
+
+// matrixBlock lists how many keyed records go from which partition to which.
+func matrixBlock(p *Plan) block {
+	t := newTable("from", "to", "records", "of from", "bytes")
+	of := make(map[int32]int64)
+	for _, c := range p.Matrix {
+		of[c.From] += c.Records
+	}
+	for _, c := range p.Matrix {
+		t.row(strconv.Itoa(int(c.From)), strconv.Itoa(int(c.To)), finding.Count(c.Records), finding.Percent(ratio(c.Records, of[c.From])), sizeText(c.Bytes))
+	}
+	return block{head: fmt.Sprintf("from → to at %s, keyed records", candidateText(p)), table: t}
+}

@@ -1,0 +1,430 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"keyspread/analyze"
+	"keyspread/analyze/finding"
+	"keyspread/analyze/plan"
+	"keyspread/analyze/profile"
+	"keyspread/analyze/skew"
+)
+
+// Options say how a report is made from a result.
+type Options struct {
+	Version  string    // of the tool
+	Redact   *Redactor // nil: keys in clear
+	KeyWidth int       // display columns of a key's text; 0: 32; less than 16 is taken as 16
+}
+
+// New returns the report of a result. The result is not changed, and nothing of it is kept.
+//
+// It costs O(keys listed * log) time, and O(partitions * candidates) for loads and matrices.
+func New(res *analyze.Result, opt Options) *Report {
+	if opt.KeyWidth == 0 {
+		opt.KeyWidth = 32
+	}
+	b := &builder{res: res, keys: keyWriter{width: max(16, opt.KeyWidth), redact: opt.Redact}}
+	p := res.Profile
+	for i := range p.Partitions {
+		b.total = b.total.Add(p.Partitions[i].Total)
+	}
+	r := &Report{
+		SchemaVersion: SchemaVersion,
+		Tool:          Tool{Name: "keyspread", Version: clean(opt.Version)},
+		Topic:         Topic{Name: clean(p.Topic), NumPartitions: p.NumPartitions, Partitioner: clean(p.Partitioner)},
+		Coverage:      b.coverage(),
+		Findings:      b.findings(),
+		Contents:      b.contents(),
+		Skew:          Skews{Records: b.skew(&res.Records), Bytes: b.skew(&res.Bytes)},
+		Partitions:    make([]Partition, 0, len(p.Partitions)),
+		Plans:         make([]Plan, 0, len(res.Plans)),
+	}
+	for i := range p.Partitions {
+		r.Partitions = append(r.Partitions, b.partition(&p.Partitions[i]))
+	}
+	slices.SortFunc(r.Partitions, func(a, b Partition) int { return cmp.Compare(a.Partition, b.Partition) })
+	for i := range res.Plans {
+		r.Plans = append(r.Plans, b.plan(&res.Plans[i]))
+	}
+	return r
+}
+
+type builder struct {
+	res   *analyze.Result
+	keys  keyWriter
+	total profile.Weight
+}
+
+func (b *builder) coverage() Coverage {
+	p := b.res.Profile
+	c := Coverage{
+		Range:     clean(p.Range),
+		Isolation: p.Isolation.String(),
+		Complete:  b.res.Complete,
+		Partial:   b.res.Partial,
+	}
+	if b.res.Partial {
+		c.Reason = text(b.res.Why)
+	}
+	for i := range p.Partitions {
+		part := p.Partitions[i].Coverage
+		c.PartitionsRead++
+		c.OffsetsAsked += part.Asked
+		c.OffsetsRead += part.Read
+		c.OffsetsLost += part.Lost
+	}
+	return c
+}
+
+func (b *builder) contents() Contents {
+	p := b.res.Profile
+	d := b.res.Distinct
+	c := Contents{
+		Records:           b.total.Records,
+		Bytes:             b.total.Bytes,
+		CountMode:         profile.Exact.String(),
+		DistinctKeys:      Estimate{d.Keys, d.Exact, d.Low, d.High},
+		SeveralPartitions: Estimate{d.SeveralPartitions, d.Exact, d.SeveralLow, d.SeveralHigh},
+		MissingKey:        weight(p.Missing()),
+	}
+	first, last := int64(-1), int64(-1)
+	for i := range p.Partitions {
+		part := &p.Partitions[i]
+		c.KeyBytes += part.KeyBytes
+		c.ValueBytes += part.ValueBytes
+		c.HeaderBytes += part.HeaderBytes
+		c.WireBytes += part.WireBytes
+		c.NullKey = c.NullKey.add(part.NullKey)
+		c.EmptyKey = c.EmptyKey.add(part.EmptyKey)
+		c.Tombstones += part.Tombstones
+		c.ControlRecords += part.Control
+		c.AbortedRecords += part.Aborted
+		if part.MinTime >= 0 && (first < 0 || part.MinTime < first) {
+			first = part.MinTime
+		}
+		last = max(last, part.MaxTime)
+		if part.Mode != profile.Exact {
+			c.CountMode = part.Mode.String()
+		}
+	}
+	c.MinTime, c.MaxTime = instant(first), instant(last)
+	return c
+}
+
+func (b *builder) findings() []Finding {
+	sorted := slices.Clone(b.res.Findings)
+	finding.Sort(sorted)
+	fs := make([]Finding, 0, len(sorted))
+	for _, f := range sorted {
+		out := Finding{
+			ID: string(f.ID), Severity: f.Severity.String(), Unit: text(f.Unit), Subject: text(f.Subject),
+			What: clean(f.What), Do: clean(f.Do),
+		}
+		if f.HasKey {
+			k := b.keys.key(f.Key)
+			out.Key = &k
+			out.What = strings.ReplaceAll(out.What, "{key}", k.Text)
+			out.Do = strings.ReplaceAll(out.Do, "{key}", k.Text)
+		}
+		fs = append(fs, out)
+	}
+	return fs
+}
+
+func (b *builder) skew(s *skew.Skew) Skew {
+	out := Skew{Total: s.Total, HotShare: finite(s.Tau), TopKeys: make([]TopKey, 0, len(s.Top))}
+	if m := s.Measures; m.Hottest >= 0 {
+		out.Measures = measures(m, ratio(s.Loads[m.Hottest], s.Total))
+	}
+	out.Chance = chance(&s.Explanation)
+	if len(s.Top) > 0 {
+		out.Ceiling = &NumberRange{Lo: finite(s.CeilingLo), Hi: finite(s.CeilingHi)}
+		if s.CeilingLo != s.CeilingHi {
+			out.Ceiling = &NumberRange{Lo: finiteOutwards(s.CeilingLo, false), Hi: finiteOutwards(s.CeilingHi, true)}
+		}
+	}
+	top := slices.Clone(s.Top)
+	slices.SortFunc(top, func(a, b skew.Key) int {
+		return cmp.Or(
+			heavier(a.Lo, a.Hi, b.Lo, b.Hi, s.Unit),
+			bytes.Compare(a.Key, b.Key),
+		)
+	})
+	for i := range top {
+		out.TopKeys = append(out.TopKeys, b.topKey(&top[i]))
+	}
+	return out
+}
+
+func chance(e *skew.Explanation) *Chance {
+	if e.Cause == skew.NothingToExplain {
+		return nil
+	}
+	c := &Chance{
+		Cause:         e.Cause.String(),
+		EffectiveKeys: round(e.EffectiveKeys),
+		All:           chancePAR(e.Observed, e.Expected),
+		Removed:       e.Removed,
+	}
+	if e.Removed > 0 {
+		without := chancePAR(e.ObservedWithout, e.ExpectedWithout)
+		c.Without = &without
+	}
+	return c
+}
+
+func chancePAR(observed float64, c skew.Chance) ChancePAR {
+	out := ChancePAR{Observed: round(observed)}
+	if c.Rounds > 0 {
+		out.Random = &RandomPAR{Median: round(c.Median), P95: round(c.P95), P: round(c.P)}
+	}
+	return out
+}
+
+func (b *builder) topKey(k *skew.Key) TopKey {
+	t := TopKey{
+		Key:            b.keys.key(k.Key),
+		Verdict:        k.Verdict.String(),
+		Records:        Range{k.Lo.Records, k.Hi.Records},
+		Bytes:          Range{k.Lo.Bytes, k.Hi.Bytes},
+		PartitionShare: share(k.InPartition),
+		Partitions:     make([]KeyPart, 0, len(k.Where)),
+		FirstTime:      instant(k.First),
+		LastTime:       instant(k.Last),
+	}
+	t.RecordShare = ratios(t.Records, b.total.Records)
+	t.ByteShare = ratios(t.Bytes, b.total.Bytes)
+	for _, w := range k.Where {
+		t.Partitions = append(t.Partitions, KeyPart{
+			Partition: w.Partition,
+			Records:   Range{w.Lo.Records, w.Hi.Records},
+			Bytes:     Range{w.Lo.Bytes, w.Hi.Bytes},
+		})
+	}
+	slices.SortFunc(t.Partitions, func(a, b KeyPart) int { return cmp.Compare(a.Partition, b.Partition) })
+	return t
+}
+
+func (b *builder) partition(p *profile.Partition) Partition {
+	out := Partition{
+		Partition:      p.ID,
+		Records:        p.Total.Records,
+		Bytes:          p.Total.Bytes,
+		RecordShare:    ratio(p.Total.Records, b.total.Records),
+		ByteShare:      ratio(p.Total.Bytes, b.total.Bytes),
+		KeyBytes:       p.KeyBytes,
+		ValueBytes:     p.ValueBytes,
+		HeaderBytes:    p.HeaderBytes,
+		WireBytes:      p.WireBytes,
+		NullKey:        weight(p.NullKey),
+		EmptyKey:       weight(p.EmptyKey),
+		Tombstones:     p.Tombstones,
+		ControlRecords: p.Control,
+		AbortedRecords: p.Aborted,
+		FirstOffset:    known(p.FirstOffset),
+		LastOffset:     known(p.LastOffset),
+		MinTime:        instant(p.MinTime),
+		MaxTime:        instant(p.MaxTime),
+		TimestampType:  p.TimestampType.String(),
+		RecordSizes:    make([]SizeBucket, 0, len(p.Sizes)),
+		CountMode:      p.Mode.String(),
+		MissingKey:     weight(p.Missing),
+		Coverage: PartitionCoverage{
+			Spans:    make([]Span, 0, len(p.Spans)),
+			Asked:    p.Coverage.Asked,
+			Read:     p.Coverage.Read,
+			Lost:     p.Coverage.Lost,
+			Position: p.Coverage.Position,
+			Complete: p.Coverage.Complete(),
+		},
+	}
+	for i, n := range p.Sizes {
+		if n > 0 {
+			out.RecordSizes = append(out.RecordSizes, sizeBucket(i, n))
+		}
+	}
+	if p.Mode == profile.Exact {
+		n := int64(p.NumKeys())
+		out.DistinctKeys = &n
+	}
+	if top, ok := heaviest(p); ok {
+		k := &PartitionTopKey{
+			Key:     b.keys.key(top.Key),
+			Records: Range{top.Lo.Records, top.Hi.Records},
+			Bytes:   Range{top.Lo.Bytes, top.Hi.Bytes},
+		}
+		k.Share = ratios(k.Records, p.Total.Records)
+		out.TopKey = k
+	}
+	for _, s := range p.Spans {
+		out.Coverage.Spans = append(out.Coverage.Spans, Span{s.Start, s.End})
+	}
+	slices.SortFunc(out.Coverage.Spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	if err := p.Coverage.Err; err != nil {
+		out.Coverage.Error = text(err.Error())
+	}
+	return out
+}
+
+// heaviest returns the key with the most records in a partition; false when it has none.
+func heaviest(p *profile.Partition) (top profile.Key, ok bool) {
+	p.EachKey(func(k profile.Key) bool {
+		if !ok || cmp.Or(heavier(k.Lo, k.Hi, top.Lo, top.Hi, profile.Records), bytes.Compare(k.Key, top.Key)) < 0 {
+			top, ok = k, true
+		}
+		return true
+	})
+	return top, ok
+}
+
+// sizeBucket is entry i of [profile.Partition.Sizes].
+func sizeBucket(i int, n int64) SizeBucket {
+	if i == 0 {
+		return SizeBucket{Records: n}
+	}
+	return SizeBucket{Min: 1 << (i - 1), Max: 1<<i - 1, Records: n}
+}
+
+func (b *builder) plan(p *plan.Plan) Plan {
+	out := Plan{
+		From:     candidate(p.From),
+		To:       candidate(p.Candidate),
+		Unkeyed:  weight(p.Unkeyed),
+		Unplaced: weight(p.Unplaced),
+		Records:  b.side(&p.Records),
+		Bytes:    b.side(&p.Bytes),
+		HotKeys:  b.moves(p.HotKeys, profile.Records),
+		Limit:    Limit{CannotHelp: p.Limit.CannotHelp, Ceiling: finite(p.Limit.Ceiling)},
+		Matrix:   make([]Cell, 0, len(p.Matrix)),
+		Moved: Moved{
+			Records:     p.Records.Moved,
+			RecordShare: share(p.Records.MovedShare),
+			Bytes:       p.Bytes.Moved,
+			ByteShare:   share(p.Bytes.MovedShare),
+		},
+	}
+	if best := finite(p.Limit.BestPAR); best != nil {
+		out.Limit.BestPAR = *best
+	}
+	if p.KeysKnown {
+		out.Moved.Keys = &MovedKeys{Moved: p.MovedKeys, Of: p.Keys, Share: ratio(p.MovedKeys, p.Keys)}
+	}
+	if p.HasFormula {
+		out.Moved.FormulaKeyShare = finite(p.FormulaMoved)
+	}
+	for _, c := range p.Matrix {
+		out.Matrix = append(out.Matrix, Cell{c.From, c.To, c.Weight.Records, c.Weight.Bytes})
+	}
+	slices.SortFunc(out.Matrix, func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return out
+}
+
+func (b *builder) side(s *plan.Side) PlanSide {
+	out := PlanSide{Loads: make([]float64, len(s.Loads)), HottestKeys: b.moves(s.HottestKeys, s.Unit)}
+	if s.Measures.Hottest >= 0 {
+		out.Measures = measures(s.Measures, share(s.HottestLoad))
+	}
+	for i, x := range s.Loads {
+		out.Loads[i] = math.Round(x*100) / 100
+	}
+	return out
+}
+
+func (b *builder) moves(moves []plan.KeyMove, unit profile.Unit) []KeyMove {
+	sorted := slices.Clone(moves)
+	slices.SortFunc(sorted, func(a, b plan.KeyMove) int {
+		return cmp.Or(heavier(a.Lo, a.Hi, b.Lo, b.Hi, unit), bytes.Compare(a.Key, b.Key))
+	})
+	out := make([]KeyMove, 0, len(sorted))
+	for _, m := range sorted {
+		k := KeyMove{
+			Key:     b.keys.key(m.Key),
+			Records: Range{m.Lo.Records, m.Hi.Records},
+			Bytes:   Range{m.Lo.Bytes, m.Hi.Bytes},
+			Share:   shareRange(m.Share.Lo, m.Share.Hi),
+			From:    append(make([]int32, 0, len(m.From)), m.From...),
+			Moved:   m.Moved,
+		}
+		slices.Sort(k.From)
+		if m.To >= 0 {
+			to := m.To
+			k.To = &to
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// heavier orders keys by falling weight: lower bound in unit, upper bound, then the other unit.
+func heavier(aLo, aHi, bLo, bHi profile.Weight, unit profile.Unit) int {
+	other := profile.Bytes
+	if unit == profile.Bytes {
+		other = profile.Records
+	}
+	return cmp.Or(
+		cmp.Compare(bLo.Of(unit), aLo.Of(unit)),
+		cmp.Compare(bHi.Of(unit), aHi.Of(unit)),
+		cmp.Compare(bLo.Of(other), aLo.Of(other)),
+		cmp.Compare(bHi.Of(other), aHi.Of(other)),
+	)
+}
+
+func measures(m skew.Measures, hottest float64) *Measures {
+	return &Measures{
+		PAR:                 round(m.PAR),
+		CV:                  round(m.CV),
+		EffectivePartitions: round(m.EffectivePartitions),
+		Gini:                round(m.Gini),
+		HottestPartition:    m.Hottest,
+		HottestShare:        hottest,
+	}
+}
+
+func finiteOutwards(x float64, up bool) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	r := outwards(x, up)
+	return &r
+}
+
+func candidate(c profile.Candidate) Candidate {
+	return Candidate{Partitioner: clean(c.Partitioner), NumPartitions: c.NumPartitions}
+}
+
+func weight(w profile.Weight) Weight { return Weight{w.Records, w.Bytes} }
+
+func (w Weight) add(v profile.Weight) Weight { return Weight{w.Records + v.Records, w.Bytes + v.Bytes} }
+
+// instant returns the time of ms, nil when it is negative: no record had a timestamp.
+func instant(ms int64) *Time {
+	if ms < 0 {
+		return nil
+	}
+	return &Time{MS: ms, UTC: time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")}
+}
+
+// known returns a pointer to x, nil when it is negative.
+func known(x int64) *int64 {
+	if x < 0 {
+		return nil
+	}
+	return &x
+}
+
+// text returns a pointer to a clean s, nil when it is empty.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	s = clean(s)
+	return &s
+}
