@@ -67,7 +67,7 @@ func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 		if b.byID[p.ID] != nil {
 			return nil, fmt.Errorf("plan of topic %q names partition %d twice", plan.Topic, p.ID)
 		}
-		pb := newPartBuilder(p.ID, spans[p.ID], share(cfg.Memory, asked[p.ID], all), cfg)
+		pb := newPartBuilder(p.ID, spans[p.ID], share(cfg.Memory, asked[p.ID], all), len(plan.Partitions), cfg)
 		b.byID[p.ID] = pb
 		b.parts = append(b.parts, pb)
 	}
@@ -123,6 +123,7 @@ func (b *Builder) Profile(cov []source.Coverage) (*Profile, error) {
 			}
 		}
 		pb.part.Coverage = c
+		pb.part.tops = pb.grid.close()
 		pb.part.Grid = pb.grid.grid()
 		p.Partitions = append(p.Partitions, pb.part)
 	}
@@ -158,15 +159,19 @@ type partBuilder struct {
 	touched uint64 // keeps the compiler from dropping loads that only warm the cache
 }
 
-func newPartBuilder(id int32, spans []source.Span, budget int64, cfg Config) *partBuilder {
-	return &partBuilder{
+func newPartBuilder(id int32, spans []source.Span, budget int64, partitions int, cfg Config) *partBuilder {
+	p := &partBuilder{
 		part: Partition{
 			ID: id, Spans: spans,
 			FirstOffset: -1, LastOffset: -1, MinTime: -1, MaxTime: -1,
 		},
 		table: newTable(budget, cfg.VerifyKeys),
-		grid:  gridBuilder{limit: cfg.Buckets},
 	}
+	p.grid = gridBuilder{
+		limit: cfg.Buckets, lost: p.table.missing,
+		tops: tops{keep: topKeep(partitions, cfg.Buckets), closed: map[int64]*closedTop{}},
+	}
+	return p
 }
 
 // batch counts one batch.
@@ -208,10 +213,9 @@ const blockLen = 32
 // block counts up to blockLen records: it hashes all keys, loads all slots, loads all entries, and only then counts.
 func (p *partBuilder) block(recs []source.Record) error {
 	var (
-		hash [blockLen]xxh3.Uint128
-		size [blockLen]int64
-		from [blockLen]uint8 // index of the record in recs
-		at   [blockLen]int32 // entry under the first slot with the key's tag, or -1
+		hash [blockLen]xxh3.Uint128 // by keyed record
+		size [blockLen]int64        // by record
+		at   [blockLen]int32        // by keyed record: entry under the first slot with the key's tag, or -1
 	)
 	part := &p.part
 	n := 0
@@ -227,8 +231,8 @@ func (p *partBuilder) block(recs []source.Record) error {
 		part.Sizes[min(bits.Len64(uint64(bytes)), len(part.Sizes)-1)]++
 		if r.Timestamp >= 0 {
 			part.seen(r.Timestamp)
-			p.grid.add(r.Timestamp, bytes)
 		}
+		size[i] = bytes
 		if r.Key == nil {
 			part.NullKey = part.NullKey.Add(Weight{1, bytes})
 			continue
@@ -239,7 +243,7 @@ func (p *partBuilder) block(recs []source.Record) error {
 		if r.ValueSize < 0 {
 			part.Tombstones++
 		}
-		hash[n], size[n], from[n] = xxh3.Hash128(r.Key), bytes, uint8(i)
+		hash[n] = xxh3.Hash128(r.Key)
 		n++
 	}
 	t := p.table
@@ -269,18 +273,26 @@ func (p *partBuilder) block(recs []source.Record) error {
 	}
 	p.touched = seen
 	purges := t.purges
-	for i := range n {
-		r := &recs[from[i]]
-		j := int(at[i])
-		if j < 0 || t.purges != purges || !t.is(t.entry(j), hash[i], r.Key) { // a purge moves entries
-			j = t.find(hash[i], r.Key)
+	n = 0
+	for i := range recs {
+		r := &recs[i]
+		if r.Timestamp >= 0 {
+			p.grid.add(r.Timestamp, size[i])
+		}
+		if r.Key == nil {
+			continue
+		}
+		h, j := hash[n], int(at[n])
+		n++
+		if j < 0 || t.purges != purges || !t.is(t.entry(j), h, r.Key) { // a purge moves entries
+			j = t.find(h, r.Key)
 		}
 		var e *entry
 		if j >= 0 {
 			e = t.entry(j)
 		} else {
 			var err error
-			if e, err = t.enter(hash[i], r.Key); err != nil {
+			if e, err = t.enter(h, r.Key); err != nil {
 				return err
 			}
 		}
@@ -291,6 +303,7 @@ func (p *partBuilder) block(recs []source.Record) error {
 			if e.first < 0 {
 				e.first = r.Timestamp
 			}
+			p.grid.addKey(h, size[i], e, t.lost(e))
 		}
 	}
 	return nil

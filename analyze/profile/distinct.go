@@ -3,6 +3,8 @@ package profile
 import (
 	"fmt"
 	"math"
+
+	"keyspread/analyze/profile/sketch"
 )
 
 // Distinct says how many keys a topic has. In exact mode Keys and SeveralPartitions are counts and the bounds equal
@@ -85,9 +87,7 @@ func scaled(s int64, theta float64, floor int64) (estimate, low, high int64) {
 func (p *Profile) sampleLevel() uint32 {
 	var top uint32
 	for i := range p.Partitions {
-		if t := p.Partitions[i].keys; t != nil && t.sample != nil {
-			top = max(top, t.sample.level)
-		}
+		top = max(top, p.Partitions[i].sampleLevel())
 	}
 	return top
 }
@@ -99,8 +99,7 @@ func (p *Profile) levelAt(at place) uint32 {
 	if t.sample != nil {
 		return e.meta & metaLevel
 	}
-	rank, _, _ := rankOf(t.keyOf(e))
-	return min(level(rank), metaLevel)
+	return level(sketch.HashOf(t.keyOf(e)).Rank())
 }
 
 // Place computes the placements of a candidate that was not fixed before the run, from the key tables: one [Placed] per

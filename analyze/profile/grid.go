@@ -1,5 +1,7 @@
 package profile
 
+import "github.com/zeebo/xxh3"
+
 const (
 	// minBucket is the width of a grid's buckets before they widen, in ms: a second, the least over which a rate means
 	// something to a user.
@@ -17,6 +19,9 @@ type gridBuilder struct {
 	cells    []Weight
 	cur      int   // cell of the timestamps in [from, to)
 	from, to int64 // empty at first, so that the first record seeks
+
+	tops tops
+	lost func() Weight // what the key table may have forgotten of any key
 }
 
 // add counts a record. ts must not be negative.
@@ -41,7 +46,22 @@ func (g *gridBuilder) seek(ts int64) {
 	}
 	b := clamped / g.width
 	g.cur, g.from, g.to = int(b-g.first), b*g.width, (b+1)*g.width
+	g.tops.seek(b, g.lost(), g.cell)
 }
+
+// addKey counts the key of the record just added, which has the hash h and the entry e; before is what the table may
+// have lost of it.
+func (g *gridBuilder) addKey(h xxh3.Uint128, size int64, e *entry, before Weight) {
+	switch {
+	case g.tops.cur != nil:
+		g.tops.add(h, size, e, before, g.cells[g.cur])
+	case g.tops.keep > 0:
+		g.tops.late(g.first+int64(g.cur), size)
+	}
+}
+
+// cell returns what bucket b holds.
+func (g *gridBuilder) cell(b int64) Weight { return g.cells[b-g.first] }
 
 // last is the bucket number of the last cell.
 func (g *gridBuilder) last() int64 { return g.first + int64(len(g.cells)) - 1 }
@@ -66,6 +86,8 @@ func (g *gridBuilder) reach(b int64) bool {
 
 // double makes buckets twice as wide.
 func (g *gridBuilder) double() {
+	g.tops.closeAll(g.lost(), g.cell)
+	g.tops.double()
 	first := g.first >> 1
 	n := g.last()>>1 - first + 1
 	prev := int64(-1)
@@ -78,6 +100,21 @@ func (g *gridBuilder) double() {
 	}
 	g.first, g.cells, g.width = first, g.cells[:n], 2*g.width
 	g.from, g.to = 0, 0
+}
+
+// close returns the heavy keys of each cell; nil where none are kept. It ends the counting of keys.
+func (g *gridBuilder) close() []closedTop {
+	if g.tops.keep == 0 {
+		return nil
+	}
+	g.tops.closeAll(g.lost(), g.cell)
+	out := make([]closedTop, len(g.cells))
+	for i := range out {
+		if c := g.tops.closed[g.first+int64(i)]; c != nil {
+			out[i] = *c
+		}
+	}
+	return out
 }
 
 // grid returns what was counted.

@@ -27,12 +27,16 @@ type Mode uint8
 const (
 	Exact   Mode = iota // every key, every count exact
 	Bounded             // the memory budget was passed: counts carry bounds, light keys may be missing
+	Sampled             // blocks of the range were read and weights scaled up: counts are estimates, light keys missing
 )
 
-// String returns "exact" or "bounded".
+// String returns "exact", "bounded" or "sampled".
 func (m Mode) String() string {
-	if m == Bounded {
+	switch m {
+	case Bounded:
 		return "bounded"
+	case Sampled:
+		return "sampled"
 	}
 	return "exact"
 }
@@ -91,8 +95,10 @@ type Partition struct {
 	Placed []Placed // by the profile's Candidates
 	Grid   Grid
 
-	keys   *table // nil: none
-	spread bool   // Candidates[0] gives some key of this partition no partition
+	keys   *table      // nil: none
+	tops   []closedTop // heavy keys by cell of Grid; nil: not kept
+	factor Factor      // of a scaled sample; see Scale
+	spread bool        // Candidates[0] gives some key of this partition no partition
 }
 
 // Grid counts a partition's records over time in buckets [Start + i*Width, Start + (i+1)*Width).
@@ -123,12 +129,11 @@ func (p *Profile) Total() Weight {
 	return w
 }
 
-// Mode returns [Exact] when every partition's table is exact.
+// Mode returns the weakest mode of the partitions: [Sampled] before [Bounded] before [Exact].
 func (p *Profile) Mode() Mode {
+	m := Exact
 	for i := range p.Partitions {
-		if p.Partitions[i].Mode != Exact {
-			return Bounded
-		}
+		m = max(m, p.Partitions[i].Mode)
 	}
-	return Exact
+	return m
 }

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"keyspread/analyze/source"
 )
-
-// Sizes of the generated streams: enough records that the smallest tables purge dozens of times.
-const streamLen = 120_000
 
 // specsOf returns the candidates of a config as the builder resolves them.
 func specsOf(cfg Config, partitions int) []CandidateSpec {
@@ -18,7 +16,7 @@ func specsOf(cfg Config, partitions int) []CandidateSpec {
 }
 
 func TestExactEqualsPlainMaps(t *testing.T) {
-	for _, s := range streams(streamLen / 4) {
+	for _, s := range streams() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(1 << 30)
@@ -169,8 +167,9 @@ func checkTotals(t *testing.T, p *Profile, s *stream) {
 		}
 		got.Spans, got.Coverage, got.WireBytes = nil, source.Coverage{}, 0
 		got.Mode, got.Missing, got.Placed, got.Grid, got.keys, got.spread = 0, Weight{}, nil, Grid{}, nil, false
+		got.tops = nil
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("partition %d:\n got %+v\nwant %+v", id, got, want)
+			t.Fatalf("partition %d:\n got %+v\nwant %+v", id, got, want)
 		}
 	}
 	if p.Total() != topic {
@@ -179,11 +178,20 @@ func checkTotals(t *testing.T, p *Profile, s *stream) {
 }
 
 func TestBoundsHold(t *testing.T) {
-	for _, s := range streams(streamLen) {
+	var bounded atomic.Int32
+	t.Cleanup(func() {
+		if n := bounded.Load(); n < 15 {
+			t.Errorf("%d streams are bounded under the smallest memory, want at least 15: this tests too little", n)
+		}
+	})
+	for _, s := range streams() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(MinMemory)
 			p := s.build(t, cfg, 1)
+			if p.Mode() == Bounded {
+				bounded.Add(1)
+			}
 			tr := s.truth(specsOf(cfg, s.partitions))
 			checkPlaced(t, p, tr)
 			checkTotals(t, p, s)
@@ -230,17 +238,17 @@ func checkBounds(t *testing.T, what string, lo, hi, want Weight) {
 	}
 }
 
-// The a priori bound of the purges: E <= W/((1-q) n) with q at most 0.76, and at least as many entries as 448 KiB hold.
+// The a priori bound of the purges: E <= W/((1-q) n) with q at most 0.76.
 func TestErrorWithinPotential(t *testing.T) {
-	for _, s := range streams(streamLen) {
+	for _, s := range streams() {
 		p := s.build(t, config(MinMemory), 1)
 		for i := range p.Partitions {
 			part := &p.Partitions[i]
 			if part.Mode == Exact || s.name == "odd: keys of up to 20 kB" {
 				continue
 			}
-			// a quarter of the 4096 entries that the floor holds may be pinned
-			limit := float64(part.Total.Records) / (0.24 * 0.75 * 4096)
+			// 200 KiB hold at least 1,700 entries of up to 120 bytes, of which a quarter may be pinned
+			limit := float64(part.Total.Records) / (0.24 * 0.75 * 1700)
 			if got := float64(part.Missing.Records); got > limit {
 				t.Errorf("%s: partition %d misses up to %v records of %d, want at most %.1f", s.name, i, got, part.Total.Records, limit)
 			}
@@ -249,7 +257,7 @@ func TestErrorWithinPotential(t *testing.T) {
 }
 
 func TestSameProfileForAnyWorkers(t *testing.T) {
-	for _, s := range streams(streamLen) {
+	for _, s := range streams() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := dump(s.build(t, config(MinMemory), 1))

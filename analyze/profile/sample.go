@@ -1,9 +1,15 @@
 package profile
 
-import "github.com/twmb/murmur3"
+import (
+	"math"
+	"slices"
 
-// sketchSeed is the seed under which DataSketches hashes by default, so that its libraries read our sketches.
-const sketchSeed = 9001
+	"keyspread/analyze/profile/sketch"
+)
+
+// hllBits is the base-2 logarithm of the registers that one partition's HyperLogLog sketch has: 4 KiB, relative
+// standard error 1.6 %.
+const hllBits = 12
 
 // sampleKeys is the most keys that one partition's sample holds: a relative standard error of 1/sqrt(65536) = 0.39 %.
 const sampleKeys = 1 << 16
@@ -21,27 +27,21 @@ type sample struct {
 	bytes    [64]int64 // and what they take in the table
 	sumKeys  int64     // over the levels that are pinned
 	sumBytes int64
-	hll      *hll
+	hll      *sketch.HLL
 }
 
 // newSample returns the sample of a table with the given budget: at most a quarter of it may be pinned, or purges
 // would free too little.
 func newSample(budget int64) *sample {
-	return &sample{maxBytes: budget / 4, hll: newHLL(hllBits)}
-}
-
-// rankOf returns a key's rank and the second half of its hash.
-func rankOf(key []byte) (rank, h1, h2 uint64) {
-	h1, h2 = murmur3.SeedSum128(sketchSeed, sketchSeed, key)
-	return h1 >> 1, h1, h2
+	return &sample{maxBytes: budget / 4, hll: sketch.NewHLL(hllBits)}
 }
 
 // enter takes a key that enters the table and notes its level in the entry. A pinned key cannot have left before, so
 // its epoch is 0: nothing was lost of it.
 func (s *sample) enter(e *entry, key []byte) {
-	rank, h1, h2 := rankOf(key)
-	s.hll.add(h1, h2)
-	l := min(level(rank), metaLevel)
+	h := sketch.HashOf(key)
+	s.hll.Add(h)
+	l := level(h.Rank())
 	e.meta = e.meta&^metaLevel | l
 	if l < s.level {
 		return
@@ -61,3 +61,89 @@ func (s *sample) enter(e *entry, key []byte) {
 
 // pins reports whether an entry is in the sample.
 func (s *sample) pins(e *entry) bool { return e.meta&metaLevel >= s.level }
+
+// Theta returns the partition's key set as a theta sketch of at most 65,536 keys.
+func (p *Partition) Theta() sketch.Theta {
+	level := p.sampleLevel()
+	return thetaOf(p.appendRanks(nil, level), level)
+}
+
+// sampleLevel is 0 when the table is exact.
+func (p *Partition) sampleLevel() uint32 {
+	if p.keys == nil || p.keys.sample == nil {
+		return 0
+	}
+	return p.keys.sample.level
+}
+
+// appendRanks appends the ranks of the keys in the sample of the given level, which is not below the partition's own.
+func (p *Partition) appendRanks(ranks []uint64, level uint32) []uint64 {
+	for i := range p.NumKeys() {
+		if r := sketch.HashOf(p.keys.keyOf(p.keys.entry(i))).Rank(); r > 0 && r < thetaAt(level) {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// thetaOf returns the sketch of the given ranks below thetaAt(level).
+func thetaOf(ranks []uint64, level uint32) sketch.Theta {
+	slices.Sort(ranks)
+	ranks = slices.Compact(ranks)
+	for len(ranks) > sampleKeys {
+		level++
+		n, _ := slices.BinarySearch(ranks, thetaAt(level))
+		ranks = ranks[:n]
+	}
+	return sketch.Theta{Theta: thetaAt(level), Hashes: ranks}
+}
+
+// thetaAt is the theta of a level.
+func thetaAt(level uint32) uint64 { return min(sketch.MaxTheta, uint64(1)<<(63-level)) }
+
+// HLL returns the partition's key set as a HyperLogLog sketch.
+func (p *Partition) HLL() *sketch.HLL {
+	h := sketch.NewHLL(hllBits)
+	if p.keys == nil {
+		return h
+	}
+	if p.keys.sample != nil {
+		copy(h.Regs, p.keys.sample.hll.Regs)
+		return h
+	}
+	for i := range p.NumKeys() {
+		h.Add(sketch.HashOf(p.keys.keyOf(p.keys.entry(i))))
+	}
+	return h
+}
+
+// Distinct returns the number of distinct keys of one partition, or in bounded mode its estimate by HyperLogLog.
+func (p *Partition) Distinct() Distinct {
+	held := int64(p.NumKeys())
+	if p.Mode == Exact {
+		return Distinct{Exact: true, Keys: held, Low: held, High: held, SampleKeys: held}
+	}
+	n, sd := p.HLL().Estimate()
+	d := Distinct{Keys: max(held, int64(math.Round(n))), Low: max(held, int64(n-z95*sd)), StdErr: sd / n}
+	d.High = max(d.Keys, int64(math.Ceil(n+z95*sd)))
+	return d
+}
+
+// Theta returns the topic's key set as a theta sketch of at most 65,536 keys.
+func (p *Profile) Theta() sketch.Theta {
+	level := p.sampleLevel()
+	var ranks []uint64
+	for i := range p.Partitions {
+		ranks = p.Partitions[i].appendRanks(ranks, level)
+	}
+	return thetaOf(ranks, level)
+}
+
+// HLL returns the topic's key set as a HyperLogLog sketch.
+func (p *Profile) HLL() *sketch.HLL {
+	h := sketch.NewHLL(hllBits)
+	for i := range p.Partitions {
+		_ = h.Merge(p.Partitions[i].HLL()) // all have the same number of registers
+	}
+	return h
+}

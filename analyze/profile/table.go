@@ -85,6 +85,20 @@ func (t *table) find(h xxh3.Uint128, key []byte) int {
 	}
 }
 
+// findHash returns the index of a key with hash h, or -1.
+func (t *table) findHash(h xxh3.Uint128) int {
+	tag := tagOf(h)
+	for i := h.Lo & t.mask; t.slots[i] != 0; i = (i + 1) & t.mask {
+		if s := t.slots[i]; s>>32 == tag {
+			at := int(uint32(s)) - 1
+			if e := t.entry(at); e.lo == h.Lo && e.hi == h.Hi {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
 // enter adds a key that is not in the table and returns its entry, with zero counts and no time.
 func (t *table) enter(h xxh3.Uint128, key []byte) (*entry, error) {
 	if err := t.makeRoom(len(key)); err != nil {
@@ -170,13 +184,18 @@ func (t *table) missing() Weight {
 	return t.errs[len(t.errs)-1]
 }
 
+// lost is the most that an entry's key can have had before it entered.
+func (t *table) lost(e *entry) Weight {
+	if t.errs == nil {
+		return Weight{}
+	}
+	return t.errs[e.meta>>metaEpoch]
+}
+
 // bounds returns the bounds of an entry's true weight.
 func (t *table) bounds(e *entry) (lo, hi Weight) {
 	lo = e.weight()
-	if t.errs == nil {
-		return lo, lo
-	}
-	return lo, lo.Add(t.errs[e.meta>>metaEpoch])
+	return lo, lo.Add(t.lost(e))
 }
 
 // level returns how many of the highest 63 bits of a sample rank are zero, at most 63.

@@ -1,0 +1,207 @@
+package profile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"keyspread/analyze/source"
+)
+
+// timed sets the timestamps of a stream: hours of traffic whose disorder is up to jitter ms.
+func timed(s *stream, span, jitter int64, seed uint64) *stream {
+	r := rand.New(rand.NewPCG(seed, 3))
+	for i := range s.recs {
+		at := int64(1_700_000_000_000) + span*int64(i)/int64(len(s.recs))
+		s.recs[i].Timestamp = at + r.Int64N(jitter+1)
+	}
+	s.name = fmt.Sprintf("%s over %d s, jitter %d s", s.name, span/1000, jitter/1000)
+	return s
+}
+
+// bursty is a stream in which one key has a third of the records for a twentieth of the time.
+func bursty(records int) *stream {
+	return keyed("burst", 4, records, 900, func(r *rand.Rand, i int) uint64 {
+		if i > records/2 && i < records/2+records/20 && r.IntN(3) == 0 {
+			return 1 << 40
+		}
+		return r.Uint64N(20_000)
+	})
+}
+
+func timedStreams(records int) []*stream {
+	const hour = 3_600_000
+	var all []*stream
+	for i, jitter := range []int64{0, 3000, 600_000} {
+		seed := uint64(i)
+		all = append(
+			all,
+			timed(keyed("zipf", 3, records, 901, zipf(5000, 1.1)), 24*hour, jitter, seed),
+			timed(keyed("uniform", 3, records, 902, uniform(3000)), hour, jitter, seed),
+			timed(bursty(records), 6*hour, jitter, seed),
+			timed(keyed("all distinct", 2, records, 903, func(_ *rand.Rand, i int) uint64 { return uint64(i) }), hour/2, jitter, seed),
+		)
+	}
+	return append(all, timed(keyed("any order", 2, records, 904, zipf(500, 1.0)), 1, 24*hour, 9))
+}
+
+func TestSeriesHold(t *testing.T) {
+	for _, s := range timedStreams(60_000) {
+		for _, memory := range []int64{MinMemory, 1 << 30} {
+			t.Run(fmt.Sprintf("%s, %d MiB", s.name, memory>>20), func(t *testing.T) {
+				t.Parallel()
+				cfg := config(memory)
+				cfg.Buckets = 64
+				p := s.build(t, cfg, 1)
+				checkSeries(t, p, s)
+			})
+		}
+	}
+}
+
+// checkSeries compares the grid and the series of many keys with plain counts.
+func checkSeries(t *testing.T, p *Profile, s *stream) {
+	t.Helper()
+	g := p.Grid()
+	if len(g.Cells) > 64 || len(g.Cells) < 16 && len(g.Cells) > 1 {
+		t.Errorf("%d buckets: want 16 to 64, or 1", len(g.Cells))
+	}
+	type cell struct {
+		key    string
+		bucket int64
+	}
+	cells := make([]Weight, len(g.Cells))
+	keys := map[cell]Weight{}
+	for i := range s.recs {
+		r := &s.recs[i].Record
+		b := (r.Timestamp - g.Start) / g.Width
+		w := Weight{1, size(r)}
+		cells[b] = cells[b].Add(w)
+		c := cell{string(r.Key), b}
+		keys[c] = keys[c].Add(w)
+	}
+	if !slices.Equal(cells, g.Cells) {
+		t.Error("the grid's cells are not the records'")
+	}
+	checked := 0
+	check := func(k TopKey) bool {
+		for _, u := range []Unit{Records, Bytes} {
+			for i, b := range p.KeySeries(k, u) {
+				want := keys[cell{string(k.Key), int64(i)}].Of(u)
+				if want < b.Lo || want > b.Hi || b.Total != cells[i].Of(u) {
+					t.Errorf("key %q, %v, bucket %d: %d..%d of %d does not hold %d of %d", k.Key, u, i, b.Lo, b.Hi, b.Total, want, cells[i].Of(u))
+					return false
+				}
+			}
+		}
+		checked++
+		return true
+	}
+	for _, u := range []Unit{Records, Bytes} {
+		for _, k := range p.Top(60, u) {
+			if !check(k) {
+				return
+			}
+		}
+	}
+	for i := range p.Partitions {
+		n := 0
+		p.Partitions[i].EachKey(func(k Key) bool {
+			n++
+			top, ok := p.Lookup(k.Key)
+			return ok && check(top) && n < 60
+		})
+	}
+	if checked < 60 {
+		t.Errorf("%d keys checked, want more", checked)
+	}
+}
+
+// A key that is hot for a while is found, with its peak; one that never is, is not.
+func TestBurst(t *testing.T) {
+	s := timed(bursty(200_000), 6*3_600_000, 2000, 1)
+	for _, memory := range []int64{MinMemory, 1 << 30} {
+		p := s.build(t, config(memory), 1)
+		got := p.Bursts(Records, 0.2, 30)
+		if len(got) != 1 || got[0].Lo.Records < 200_000/20/4 {
+			t.Fatalf("%d MiB: bursts %v, want the one key", memory>>20, got)
+		}
+		peak, ok := PeakShare(p.KeySeries(got[0], Records))
+		lo, hi := peak.Share()
+		if !ok || lo < 0.28 || lo > 0.38 || hi < lo || hi > 0.4 { // a third, over buckets of 3,000 records and less
+			t.Errorf("%d MiB: peak %+v, share %.3f..%.3f, want 1/3", memory>>20, peak, lo, hi)
+		}
+		if all := p.Bursts(Records, 0.9, 30); len(all) != 0 {
+			t.Errorf("%d MiB: bursts of 90%%: %v, want none", memory>>20, all)
+		}
+		i := slices.IndexFunc(p.Partitions, func(p Partition) bool { return p.ID == got[0].Where[0].Partition })
+		rate, _ := Peak(p.PartitionSeries(i, Records))
+		key, _ := Peak(p.KeySeries(got[0], Records))
+		if rate.Lo < key.Lo || rate.Lo != rate.Hi {
+			t.Errorf("%d MiB: partition peak %+v is below its key's %+v", memory>>20, rate, key)
+		}
+	}
+}
+
+// Counting must not depend on how a reader cuts batches.
+func TestSameForAnyBatches(t *testing.T) {
+	s := timed(keyed("zipf", 1, 60_000, 905, zipf(30_000, 1.0)), 7_200_000, 90_000, 4)
+	for i := range s.recs {
+		if i%7 == 0 {
+			s.recs[i].Key = nil
+		}
+	}
+	recs := s.byPartition()[0]
+	var want []string
+	for _, n := range []int{1, 31, 32, 33, 4096, len(recs)} {
+		b, err := NewBuilder(s.plan(), config(MinMemory))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range slices.Chunk(recs, n) {
+			if err := b.Batch(&source.Batch{Records: part}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := b.Profile(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dump(p); want == nil {
+			want = got
+		} else if !slices.Equal(got, want) {
+			t.Errorf("batches of %d records: the profile differs from that of single records", n)
+		}
+	}
+}
+
+func TestGridWidens(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		times []int64
+		limit int
+		want  Grid // of single records
+	}{
+		{"one", []int64{5}, 4, Grid{0, 1000, make([]Weight, 1)}},
+		{"four seconds", []int64{0, 3999}, 4, Grid{0, 1000, make([]Weight, 4)}},
+		{"five seconds", []int64{0, 4000}, 4, Grid{0, 2000, make([]Weight, 3)}},
+		{"backwards", []int64{4000, 0}, 4, Grid{0, 2000, make([]Weight, 3)}},
+		{"far", []int64{0, maxTime - 1}, 1, Grid{0, 1000 << 46, make([]Weight, 1)}}, // 1000*2^46 > 2^55
+		{"beyond", []int64{1<<63 - 1}, 4, Grid{maxTime / 1000 * 1000, 1000, make([]Weight, 1)}},
+	} {
+		g := gridBuilder{limit: tt.limit, lost: func() Weight { return Weight{} }}
+		for _, ts := range tt.times {
+			g.add(ts, 10)
+		}
+		got := g.grid()
+		sum := Weight{}
+		for _, c := range got.Cells {
+			sum = sum.Add(c)
+		}
+		if got.Start != tt.want.Start || got.Width != tt.want.Width || len(got.Cells) != len(tt.want.Cells) || sum.Records != int64(len(tt.times)) {
+			t.Errorf("%s: start %d, width %d, %d cells with %v, want %d, %d, %d", tt.name,
+				got.Start, got.Width, len(got.Cells), sum, tt.want.Start, tt.want.Width, len(tt.want.Cells))
+		}
+	}
+}
