@@ -108,18 +108,15 @@ func (tp topic) result(t testing.TB) *analyze.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := &analyze.Result{
-		Profile: p, Complete: true, Distinct: p.Distinct(),
-		Records: skew.Judge(p, profile.Records, skew.DefaultConfig()),
-		Bytes:   skew.Judge(p, profile.Bytes, skew.DefaultConfig()),
+	judging := analyze.Config{Partitioner: pt, Skew: skew.DefaultConfig()}
+	for i, n := range tp.to {
+		judging.Plans = append(judging.Plans, plan.To{Partitioner: byPlan[i], NumPartitions: n})
 	}
-	for i := range tp.to {
-		simulated, err := plan.Simulate(p, i+1, byPlan[i], &res.Records, &res.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Plans = append(res.Plans, simulated)
+	res, err := analyze.Conclude(p, judging)
+	if err != nil {
+		t.Fatal(err)
 	}
+	res.Findings = nil
 	return res
 }
 

@@ -147,21 +147,21 @@ func clean(s string) string {
 	return b.String()
 }
 
-// shorten fits a text into width columns: it keeps the beginning, where prefixes are, and the end, where keys that
+// shorten fits a text into columns: it keeps the beginning, where prefixes are, and the end, where keys that
 // share a prefix differ, and says how many bytes the key has.
-func shorten(text string, width, size int) string {
-	if most := 32 * width; len(text) > 2*most { // keys can have megabytes
+func shorten(text string, columns, size int) string {
+	if most := 32 * columns; len(text) > 2*most { // keys can have megabytes
 		text = strings.ToValidUTF8(text[:most]+text[len(text)-most:], "")
-	} else if uniseg.StringWidth(text) <= width {
+	} else if width(text) <= columns {
 		return text
 	}
-	return middle(text, width, fmt.Sprintf(" (%d B)", size))
+	return middle(text, columns, fmt.Sprintf(" (%d B)", size))
 }
 
-// middle cuts the middle out of a text so that it and tail fit into width columns. At least one column of either end
+// middle cuts the middle out of a text so that it and tail fit into columns. At least one column of either end
 // is kept.
-func middle(text string, width int, tail string) string {
-	room := max(2, width-1-uniseg.StringWidth(tail)) // 1 for the ellipsis
+func middle(text string, columns int, tail string) string {
+	room := max(2, columns-1-width(tail)) // 1 for the ellipsis
 	var clusters []string
 	var widths []int
 	for state := -1; text != ""; {

@@ -157,7 +157,7 @@ func (b *builder) skew(s *skew.Skew) Skew {
 		)
 	})
 	for i := range top {
-		out.TopKeys = append(out.TopKeys, b.topKey(&top[i]))
+		out.TopKeys = append(out.TopKeys, b.topKey(&top[i], s.Unit))
 	}
 	return out
 }
@@ -187,7 +187,7 @@ func chancePAR(observed float64, c skew.Chance) ChancePAR {
 	return out
 }
 
-func (b *builder) topKey(k *skew.Key) TopKey {
+func (b *builder) topKey(k *skew.Key, unit profile.Unit) TopKey {
 	t := TopKey{
 		Key:            b.keys.key(k.Key),
 		Verdict:        k.Verdict.String(),
@@ -200,6 +200,11 @@ func (b *builder) topKey(k *skew.Key) TopKey {
 	}
 	t.RecordShare = ratios(t.Records, b.total.Records)
 	t.ByteShare = ratios(t.Bytes, b.total.Bytes)
+	judged := &t.RecordShare
+	if unit == profile.Bytes {
+		judged = &t.ByteShare
+	}
+	*judged = shareRange(k.Share.Lo, k.Share.Hi) // as the verdict and the findings have it
 	for _, w := range k.Where {
 		t.Partitions = append(t.Partitions, KeyPart{
 			Partition: w.Partition,

@@ -10,6 +10,16 @@ import (
 // lineWidth is how wide text may be, in display columns.
 const lineWidth = 100
 
+// width is how many columns of a screen a text takes.
+func width(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return uniseg.StringWidth(s)
+		}
+	}
+	return len(s) // nearly every text, and much sooner told
+}
+
 // minWidth is the narrowest that text is laid out for.
 const minWidth = 72
 
@@ -91,7 +101,7 @@ func (t *table) lines(indent string, limit int) []string {
 	if limit > 0 && total > limit && t.names >= 0 {
 		widths[t.names] -= min(total-limit, t.slack(widths))
 		for _, r := range t.rows {
-			if uniseg.StringWidth(r[t.names]) > widths[t.names] {
+			if width(r[t.names]) > widths[t.names] {
 				r[t.names] = middle(r[t.names], widths[t.names], "")
 			}
 		}
@@ -109,9 +119,9 @@ func (t *table) widths(indent string) (widths []int, total int) {
 	widths = make([]int, len(t.heads))
 	total = len(indent) + len(gap)*(len(widths)-1)
 	for c, h := range t.heads {
-		widths[c] = uniseg.StringWidth(h)
+		widths[c] = width(h)
 		for _, r := range t.rows {
-			widths[c] = max(widths[c], uniseg.StringWidth(r[c]))
+			widths[c] = max(widths[c], width(r[c]))
 		}
 		total += widths[c]
 	}
@@ -133,7 +143,7 @@ func (t *table) line(indent string, cells []string, widths []int) string {
 		if c > 0 {
 			b.WriteString(gap)
 		}
-		fill := strings.Repeat(" ", max(0, widths[c]-uniseg.StringWidth(cell)))
+		fill := strings.Repeat(" ", max(0, widths[c]-width(cell)))
 		if t.left[c] {
 			b.WriteString(cell + fill)
 		} else {
@@ -143,9 +153,9 @@ func (t *table) line(indent string, cells []string, widths []int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// wrap breaks a text into lines of at most width columns, at spaces, and within a word only when it is wider than a
+// wrap breaks a text into lines of at most as many columns, at spaces, and within a word only when it is wider than a
 // line.
-func wrap(s string, width int) []string {
+func wrap(s string, columns int) []string {
 	var lines []string
 	var line strings.Builder
 	used := 0
@@ -155,19 +165,19 @@ func wrap(s string, width int) []string {
 		used = 0
 	}
 	for _, word := range words(clean(s)) {
-		w := uniseg.StringWidth(word)
-		if used > 0 && used+1+w > width {
+		w := width(word)
+		if used > 0 && used+1+w > columns {
 			flush()
 		}
 		if used > 0 {
 			line.WriteByte(' ')
 			used++
 		}
-		for w > width { // only at the start of a line
-			head, rest := cut(word, width)
+		for w > columns { // only at the start of a line
+			head, rest := cut(word, columns)
 			line.WriteString(head)
 			flush()
-			word, w = rest, uniseg.StringWidth(rest)
+			word, w = rest, width(rest)
 		}
 		line.WriteString(word)
 		used += w
@@ -191,13 +201,13 @@ func words(s string) []string {
 	return ws
 }
 
-// cut splits a word after as many whole characters as fit into width columns, at least one.
-func cut(word string, width int) (head, rest string) {
+// cut splits a word after as many whole characters as fit into columns, at least one.
+func cut(word string, columns int) (head, rest string) {
 	used, state := 0, -1
 	rest = word
 	for rest != "" {
 		c, tail, w, next := uniseg.FirstGraphemeClusterInString(rest, state)
-		if used > 0 && used+w > width {
+		if used > 0 && used+w > columns {
 			break
 		}
 		head, rest, state = head+c, tail, next

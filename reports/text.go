@@ -3,8 +3,6 @@ package reports
 import (
 	"bytes"
 	"strings"
-
-	"github.com/rivo/uniseg"
 )
 
 // textDetail is what fits on a screen at three in the morning.
@@ -61,15 +59,15 @@ func (t *textWriter) line(s string) {
 // wrapped writes label and text, the lines after the first indented below the text. The label is painted.
 func (t *textWriter) wrapped(indent, label, text string, st style) {
 	prefix := indent + label
-	width := uniseg.StringWidth(prefix)
-	for i, l := range wrap(text, t.width-width) {
+	below := strings.Repeat(" ", width(prefix))
+	for i, l := range wrap(text, t.width-len(below)) {
 		switch {
 		case label == "":
 			t.line(indent + t.paint(st, l))
 		case i == 0:
 			t.line(indent + t.paint(st, label) + l)
 		default:
-			t.line(strings.Repeat(" ", width) + l)
+			t.line(below + l)
 		}
 	}
 }
@@ -93,12 +91,12 @@ func (t *textWriter) block(b block) {
 	if b.head != "" {
 		t.wrapped("", "", b.head, bold)
 	}
-	width := 0
+	labels := 0
 	for _, f := range b.facts {
-		width = max(width, uniseg.StringWidth(f.label))
+		labels = max(labels, width(f.label))
 	}
 	for _, f := range b.facts {
-		t.wrapped("", padded("  "+f.label, width+4), f.text, faint)
+		t.wrapped("", padded("  "+f.label, labels+4), f.text, faint)
 	}
 	if b.table != nil {
 		for i, l := range b.table.lines("  ", t.tables) {
@@ -113,8 +111,8 @@ func (t *textWriter) block(b block) {
 	}
 }
 
-func padded(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-uniseg.StringWidth(s)))
+func padded(s string, columns int) string {
+	return s + strings.Repeat(" ", max(0, columns-width(s)))
 }
 
 // style is how a piece of text looks on a terminal.
