@@ -8,6 +8,7 @@ import (
 	"keyspread/analyze/finding"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
 	"keyspread/analyze/skew"
 	"keyspread/analyze/source"
 	"keyspread/partitioner"
@@ -19,6 +20,7 @@ type Config struct {
 	Plans       []plan.To               // simulated and reported, in this order
 	Candidates  []plan.To               // kept exact beside them, for later questions to the profile
 	Skew        skew.Config
+	Sample      *sample.Config // nil: read everything
 	Profile     profile.Config // its Partitioner and Candidates are set by Run
 }
 
@@ -39,6 +41,11 @@ func (c Config) Validate() error {
 			}
 		}
 	}
+	if c.Sample != nil {
+		if err := c.Sample.Validate(); err != nil {
+			return err
+		}
+	}
 	return c.Skew.Validate()
 }
 
@@ -49,6 +56,7 @@ type Result struct {
 	Why      string // why it is partial
 	Complete bool   // every offset asked for was read
 
+	Sample   *sample.Estimates // nil: everything was read
 	Distinct profile.Distinct
 	Records  skew.Skew
 	Bytes    skew.Skew
@@ -78,12 +86,15 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("profiling topic %q: %w", reading.Topic, err)
 	}
-	coverage, readErr := src.Read(ctx, reading, builder)
+	coverage, estimates, readErr := read(ctx, src, reading, cfg, pcfg.Candidates, builder)
 	p, err := builder.Profile(coverage)
 	if err != nil {
 		return nil, errors.Join(readErr, err)
 	}
-	res, err := Conclude(p, cfg)
+	if estimates != nil {
+		p = p.Scale(estimates.Factor)
+	}
+	res, err := conclude(p, cfg, estimates)
 	if err != nil {
 		return nil, errors.Join(readErr, err)
 	}
@@ -91,6 +102,18 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 		res.stop(readErr)
 	}
 	return res, readErr
+}
+
+// read reads the plan whole or samples it. Estimates are nil when everything was read.
+func read(ctx context.Context, src source.Source, reading *source.Plan, cfg Config, candidates []profile.CandidateSpec, sink source.Sink) ([]source.Coverage, *sample.Estimates, error) {
+	if cfg.Sample == nil {
+		coverage, err := src.Read(ctx, reading, sink)
+		return coverage, nil, err
+	}
+	n := int32(reading.NumPartitions)
+	all := append([]profile.CandidateSpec{{Partitioner: cfg.Partitioner, NumPartitions: n}}, candidates...)
+	estimates, coverage, err := sample.Read(ctx, src, reading, *cfg.Sample, all, skew.Tau(cfg.Skew.HotRatio, n), sink)
+	return coverage, estimates, err
 }
 
 // stop marks a result as that of a run that did not reach its end.
@@ -132,14 +155,17 @@ func resolve(to plan.To, pt partitioner.Partitioner, n int32) profile.CandidateS
 	return spec
 }
 
-// Conclude judges a profile. It needs no source, so a saved profile can be judged again.
-func Conclude(p *profile.Profile, cfg Config) (*Result, error) {
+// Conclude judges a profile of records that were all read. It needs no source, so a saved profile can be judged again.
+func Conclude(p *profile.Profile, cfg Config) (*Result, error) { return conclude(p, cfg, nil) }
+
+func conclude(p *profile.Profile, cfg Config, e *sample.Estimates) (*Result, error) {
 	res := &Result{
 		Profile:  p,
+		Sample:   e,
 		Complete: true,
 		Distinct: p.Distinct(),
-		Records:  skew.Judge(p, profile.Records, cfg.Skew),
-		Bytes:    skew.Judge(p, profile.Bytes, cfg.Skew),
+		Records:  skew.Judge(p, profile.Records, cfg.Skew, e),
+		Bytes:    skew.Judge(p, profile.Bytes, cfg.Skew, e),
 	}
 	for i := range p.Partitions {
 		res.Complete = res.Complete && p.Partitions[i].Coverage.Complete()
@@ -151,7 +177,7 @@ func Conclude(p *profile.Profile, cfg Config) (*Result, error) {
 			return nil, fmt.Errorf("planning for %d partitions under %s: the profile does not hold this candidate",
 				spec.NumPartitions, spec.Partitioner.ID())
 		}
-		simulated, err := plan.Simulate(p, i, spec.Partitioner, &res.Records, &res.Bytes)
+		simulated, err := plan.Simulate(p, i, spec.Partitioner, &res.Records, &res.Bytes, e)
 		if err != nil {
 			return nil, err
 		}

@@ -41,22 +41,28 @@ func (m *memory) Read(_ context.Context, p *source.Plan, sink source.Sink) ([]so
 	var err error
 	batches := 0
 	for id, records := range m.partitions {
-		c := source.Coverage{Partition: int32(id), Asked: int64(len(records)), Err: m.failing[int32(id)]}
-		for chunk := range slices.Chunk(records, 10) {
-			if c.Err != nil && c.Read >= 10 {
-				break
+		c := source.Coverage{Partition: int32(id), Err: m.failing[int32(id)]}
+		for _, span := range p.Spans {
+			if span.Partition != int32(id) {
+				continue
 			}
-			if m.stopAfter > 0 && batches == m.stopAfter {
-				err = context.Canceled
-			}
-			if err != nil {
-				break
-			}
-			batches++
-			c.Read += int64(len(chunk))
-			c.Position = c.Read
-			if err := sink.Batch(&source.Batch{Partition: int32(id), Next: c.Read, Records: chunk}); err != nil {
-				return nil, err
+			c.Asked += span.End - span.Start
+			for chunk := range slices.Chunk(records[span.Start:span.End], 10) {
+				if c.Err != nil && c.Read >= 10 {
+					break
+				}
+				if m.stopAfter > 0 && batches == m.stopAfter {
+					err = context.Canceled
+				}
+				if err != nil {
+					break
+				}
+				batches++
+				c.Read += int64(len(chunk))
+				c.Position = chunk[len(chunk)-1].Offset + 1
+				if err := sink.Batch(&source.Batch{Partition: int32(id), Next: c.Position, Records: chunk}); err != nil {
+					return nil, err
+				}
 			}
 		}
 		if c.Err == nil && c.Read < c.Asked {

@@ -36,14 +36,16 @@ type Plan struct {
 
 // Side is a candidate judged in one weight.
 type Side struct {
-	Unit        profile.Unit
-	Total       int64
-	Loads       []float64 // by future partition; unkeyed weight is spread evenly, hence fractions
-	Measures    skew.Measures
-	Moved       int64     // weight of the records that move
-	MovedShare  float64   // of the keyed and placed weight
-	HottestKeys []KeyMove // heaviest known keys of the hottest partition
-	HottestLoad float64   // share of the topic in the hottest partition
+	Unit         profile.Unit
+	Total        int64
+	Loads        []float64 // by future partition; unkeyed weight is spread evenly, hence fractions
+	Measures     skew.Measures
+	Moved        int64      // weight of the records that move
+	MovedShare   float64    // of the keyed and placed weight
+	MovedRange   skew.Share // the same with its doubt; Lo == Hi unless the profile is a sample
+	PARLo, PARHi float64    // Measures.PAR with the doubt of the hottest load; equal unless the profile is a sample
+	HottestKeys  []KeyMove  // heaviest known keys of the hottest partition
+	HottestLoad  float64    // share of the topic in the hottest partition
 }
 
 // Cell is one from→to entry of a plan's matrix.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
 	"keyspread/analyze/skew"
 	"keyspread/partitioner"
 )
@@ -39,13 +40,13 @@ const (
 )
 
 // Simulate builds the plan of p.Candidates[i], placed by pt, from the profile's loads. records and bytes are the
-// judgement of the topic as it is.
+// judgement of the topic as it is, e the estimates when the profile is a scaled sample (nil otherwise).
 //
 // Loads, moved weights and the matrix are exact at any cardinality. The count of moved keys needs every key and is
 // known in exact mode only; it counts a key once in each partition that holds it.
 //
 // It costs O(partitions * candidate partitions), and in exact mode one hash per distinct key.
-func Simulate(p *profile.Profile, i int, pt partitioner.Partitioner, records, bytes *skew.Skew) (Plan, error) {
+func Simulate(p *profile.Profile, i int, pt partitioner.Partitioner, records, bytes *skew.Skew, e *sample.Estimates) (Plan, error) {
 	c := p.Candidates[i]
 	plan := Plan{Candidate: c, From: p.Candidates[0]}
 	if c.Partitioner == plan.From.Partitioner {
@@ -78,13 +79,17 @@ func Simulate(p *profile.Profile, i int, pt partitioner.Partitioner, records, by
 		plan.KeysKnown = true
 	}
 	var err error
-	if plan.Records, err = side(p, profile.Records, pt, loads, plan.Unkeyed, moved); err != nil {
+	if plan.Records, err = side(p, profile.Records, pt, loads, plan.Unkeyed, moved, e); err != nil {
 		return Plan{}, err
 	}
-	if plan.Bytes, err = side(p, profile.Bytes, pt, loads, plan.Unkeyed, moved); err != nil {
+	if plan.Bytes, err = side(p, profile.Bytes, pt, loads, plan.Unkeyed, moved, e); err != nil {
 		return Plan{}, err
 	}
-	if plan.HotKeys, err = hotKeys(pt, c.NumPartitions, records, bytes); err != nil {
+	if e != nil {
+		plan.Records.doubt(&e.Candidates[i])
+		plan.Bytes.doubt(&e.Candidates[i])
+	}
+	if plan.HotKeys, err = hotKeys(pt, c.NumPartitions, records, bytes, e); err != nil {
 		return Plan{}, err
 	}
 	plan.Limit = limit(p, c.NumPartitions, records)
@@ -143,7 +148,7 @@ func place(pt partitioner.Partitioner, key []byte, n int32) (to int32, keyed boo
 }
 
 // side judges the future loads in one unit.
-func side(p *profile.Profile, unit profile.Unit, pt partitioner.Partitioner, loads []profile.Weight, unkeyed, moved profile.Weight) (Side, error) {
+func side(p *profile.Profile, unit profile.Unit, pt partitioner.Partitioner, loads []profile.Weight, unkeyed, moved profile.Weight, e *sample.Estimates) (Side, error) {
 	s := Side{Unit: unit, Total: p.Total().Of(unit), Loads: make([]float64, len(loads)), Moved: moved.Of(unit)}
 	spread := float64(unkeyed.Of(unit)) / float64(len(loads))
 	var keyed int64
@@ -154,13 +159,16 @@ func side(p *profile.Profile, unit profile.Unit, pt partitioner.Partitioner, loa
 	if keyed > 0 {
 		s.MovedShare = float64(s.Moved) / float64(keyed)
 	}
+	s.MovedRange = skew.Share{Est: s.MovedShare, Lo: s.MovedShare, Hi: s.MovedShare}
 	s.Measures = skew.Measure(s.Loads)
+	s.PARLo, s.PARHi = s.Measures.PAR, s.Measures.PAR
 	if s.Measures.Hottest < 0 {
 		return s, nil
 	}
 	s.HottestLoad = s.Loads[s.Measures.Hottest] / float64(s.Total)
+	share := skew.ShareFunc(unit, s.Total, e)
 	for _, t := range p.Top(heavyKeys, unit) {
-		m, keyed, err := move(pt, int32(len(loads)), t, unit, s.Total)
+		m, keyed, err := move(pt, int32(len(loads)), t, share)
 		if err != nil {
 			return Side{}, err
 		}
@@ -174,15 +182,30 @@ func side(p *profile.Profile, unit profile.Unit, pt partitioner.Partitioner, loa
 	return s, nil
 }
 
-func move(pt partitioner.Partitioner, n int32, t profile.TopKey, unit profile.Unit, total int64) (KeyMove, bool, error) {
+// doubt sets the intervals of a sampled side. Limits of a share of the whole are carried over to the share of what is
+// keyed, and from the hottest load to PAR, in proportion: the other term is known far better.
+func (s *Side) doubt(c *sample.CandidateEstimate) {
+	if moved := c.Moved[s.Unit]; moved.Share > 0 {
+		s.MovedRange.Lo = s.MovedShare * moved.Lo / moved.Share
+		s.MovedRange.Hi = math.Min(1, s.MovedShare*moved.Hi/moved.Share)
+	} else {
+		s.MovedRange.Hi = moved.Hi
+	}
+	if s.Measures.Hottest < 0 {
+		return
+	}
+	if load := c.Loads[s.Unit][s.Measures.Hottest]; load.Share > 0 {
+		s.PARLo = math.Max(1, s.Measures.PAR*load.Lo/load.Share)
+		s.PARHi = s.Measures.PAR * load.Hi / load.Share
+	}
+}
+
+func move(pt partitioner.Partitioner, n int32, t profile.TopKey, share func(profile.TopKey) skew.Share) (KeyMove, bool, error) {
 	to, keyed, err := place(pt, t.Key, n)
 	if err != nil || !keyed {
 		return KeyMove{}, false, err
 	}
-	m := KeyMove{
-		Key: t.Key, Lo: t.Lo, Hi: t.Hi, To: to,
-		Share: skew.Share{Lo: float64(t.Lo.Of(unit)) / float64(total), Hi: math.Min(1, float64(t.Hi.Of(unit))/float64(total))},
-	}
+	m := KeyMove{Key: t.Key, Lo: t.Lo, Hi: t.Hi, To: to, Share: share(t)}
 	for _, w := range t.Where {
 		m.From = append(m.From, w.Partition)
 		m.Moved = m.Moved || w.Partition != to
@@ -191,7 +214,8 @@ func move(pt partitioner.Partitioner, n int32, t profile.TopKey, unit profile.Un
 }
 
 // hotKeys says where the keys that are hot or undecided in records or bytes would go, heaviest in records first.
-func hotKeys(pt partitioner.Partitioner, n int32, records, bytes *skew.Skew) ([]KeyMove, error) {
+func hotKeys(pt partitioner.Partitioner, n int32, records, bytes *skew.Skew, e *sample.Estimates) ([]KeyMove, error) {
+	share := skew.ShareFunc(profile.Records, records.Total, e)
 	var moves []KeyMove
 	seen := make(map[string]bool)
 	for _, s := range []*skew.Skew{records, bytes} {
@@ -201,7 +225,7 @@ func hotKeys(pt partitioner.Partitioner, n int32, records, bytes *skew.Skew) ([]
 			}
 			seen[string(k.Key)] = true
 			t := profile.TopKey{Key: k.Key, Lo: k.Lo, Hi: k.Hi, Where: k.Where}
-			m, keyed, err := move(pt, n, t, profile.Records, records.Total)
+			m, keyed, err := move(pt, n, t, share)
 			if err != nil {
 				return nil, err
 			}

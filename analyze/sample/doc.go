@@ -3,5 +3,5 @@
 //
 // A sample is a set of blocks of consecutive offsets, drawn at random within each partition without replacement:
 // stratified cluster sampling. Records of one key come in bursts, so the records of a block are not independent and
-// the usual binomial interval is far too narrow; [Shares] takes blocks, not records, as what was drawn.
+// the usual binomial interval is far too narrow; [Estimator] takes blocks, not records, as what was drawn.
 package sample

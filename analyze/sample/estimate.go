@@ -33,7 +33,42 @@ type Estimate struct {
 	Deff   float64 // design effect: records sampled / effective ones; 0 when not defined
 }
 
-// Shares estimates the share of one thing in the weight of all strata by the combined ratio estimator
+// Estimator estimates shares of the weight of the same strata, many times. It does not change once built.
+type Estimator struct {
+	strata  []Stratum
+	records float64 // behind the sample
+	alpha   float64
+	total   float64 // sum_p (M_p/m_p) sum_i n_pi
+	blocks  float64 // sampled
+	df      float64
+	shrink  float64 // (z/t_df)^2
+	census  bool    // every stratum was read whole
+}
+
+// NewEstimator prepares estimates at confidence 1 - alpha. records is the number of records behind the sample: the
+// upper bound of an effective sample size, and what a design effect is relative to.
+func NewEstimator(strata []Stratum, records, alpha float64) *Estimator {
+	x := &Estimator{strata: strata, records: records, alpha: alpha, shrink: 1, census: true}
+	for _, st := range strata {
+		if st.Sampled == 0 {
+			continue // nothing was drawn from it: it is not described
+		}
+		x.total += float64(st.Blocks) / float64(st.Sampled) * st.Size
+		x.blocks += float64(st.Sampled)
+		if st.Sampled < st.Blocks {
+			x.df += float64(st.Sampled - 1) // a stratum read whole is no source of doubt
+			x.census = false
+		}
+	}
+	if x.df >= 1 {
+		z := distuv.UnitNormal.Quantile(1 - alpha/2)
+		t := distuv.StudentsT{Sigma: 1, Nu: x.df}.Quantile(1 - alpha/2)
+		x.shrink = (z / t) * (z / t)
+	}
+	return x
+}
+
+// Share estimates the share of one thing in the weight of all strata by the combined ratio estimator
 //
 //	s = sum_p (M_p/m_p) sum_i y_pi / sum_p (M_p/m_p) sum_i n_pi
 //
@@ -46,64 +81,52 @@ type Estimate struct {
 // observation. Strata sampled whole add no variance. parts holds at most one entry a stratum; a stratum with a single
 // sampled block of several takes the mean residual variance of the others, as it has none of its own.
 //
-// records is the number of records behind the sample, for Deff and as the upper bound of n*.
-//
 // Source: Cochran, Sampling Techniques, 1977, ch. 6 and 9; Korn and Graubard, Survey Methodology 24 (1998).
-func Shares(strata []Stratum, parts []Part, records, alpha float64) Estimate {
-	var total, sum, df float64
-	blocks := 0.0
-	by := make([]Part, len(strata))
-	for _, p := range parts {
-		by[p.Stratum] = p
-	}
-	for i, st := range strata {
-		if st.Sampled == 0 {
-			continue // nothing was drawn from it: it is not described
-		}
-		weight := float64(st.Blocks) / float64(st.Sampled)
-		total += weight * st.Size
-		sum += weight * by[i].Sum
-		blocks += float64(st.Sampled)
-		if st.Sampled < st.Blocks {
-			df += float64(st.Sampled - 1) // a stratum read whole is no source of doubt
-		}
-	}
-	if total <= 0 {
+func (x *Estimator) Share(parts []Part) Estimate {
+	e, known := x.point(parts)
+	switch {
+	case x.total <= 0:
 		return Estimate{Hi: 1}
+	case x.census:
+		e.Lo, e.Hi, e.Size = e.Share, e.Share, x.records
+	default:
+		x.limits(&e, known)
 	}
-	e := Estimate{Share: math.Min(1, math.Max(0, sum/total)), DF: df}
-	variance, known := e.variance(strata, by, total)
-	if known && variance == 0 && e.census(strata) {
-		e.Lo, e.Hi, e.Size = e.Share, e.Share, records
-		return e
-	}
-	e.SE = math.Sqrt(variance)
-	e.limits(blocks, records, alpha, known)
 	return e
 }
 
-// census reports whether every stratum was read whole.
-func (e *Estimate) census(strata []Stratum) bool {
-	for _, st := range strata {
-		if st.Sampled < st.Blocks {
-			return false
+// point is Share without limits. known is false when no stratum has two sampled blocks.
+func (x *Estimator) point(parts []Part) (e Estimate, known bool) {
+	if x.total <= 0 {
+		return e, false
+	}
+	by := make([]Part, len(x.strata))
+	for _, p := range parts {
+		by[p.Stratum] = p
+	}
+	var sum float64
+	for i, st := range x.strata {
+		if st.Sampled > 0 {
+			sum += float64(st.Blocks) / float64(st.Sampled) * by[i].Sum
 		}
 	}
-	return true
+	e = Estimate{Share: math.Min(1, math.Max(0, sum/x.total)), DF: x.df}
+	variance, known := x.variance(e.Share, by)
+	e.SE = math.Sqrt(variance)
+	return e, known
 }
 
 // variance is Var(s); it is not known when no stratum has two sampled blocks.
-func (e *Estimate) variance(strata []Stratum, by []Part, total float64) (v float64, known bool) {
-	s := e.Share
+func (x *Estimator) variance(s float64, by []Part) (v float64, known bool) {
 	residual := func(i int) float64 { // S^2_e of stratum i
-		st, p := strata[i], by[i]
+		st, p := x.strata[i], by[i]
 		m := float64(st.Sampled)
 		sum := p.Sum - s*st.Size
 		squares := p.Squares - 2*s*p.Cross + s*s*st.Squares
 		return math.Max(0, (squares-sum*sum/m)/(m-1))
 	}
 	var pooled, pooledDF float64
-	for i, st := range strata {
+	for i, st := range x.strata {
 		if st.Sampled > 1 {
 			pooled += float64(st.Sampled-1) * residual(i)
 			pooledDF += float64(st.Sampled - 1)
@@ -112,7 +135,7 @@ func (e *Estimate) variance(strata []Stratum, by []Part, total float64) (v float
 	if pooledDF > 0 {
 		pooled /= pooledDF
 	}
-	for i, st := range strata {
+	for i, st := range x.strata {
 		if st.Sampled >= st.Blocks || st.Sampled == 0 {
 			continue
 		}
@@ -123,24 +146,19 @@ func (e *Estimate) variance(strata []Stratum, by []Part, total float64) (v float
 		m, blocks := float64(st.Sampled), float64(st.Blocks)
 		v += blocks * blocks * (1 - m/blocks) * between / m
 	}
-	return v / (total * total), pooledDF > 0
+	return v / (x.total * x.total), pooledDF > 0
 }
 
 // limits sets the Korn-Graubard limits, the effective size and the design effect.
-func (e *Estimate) limits(blocks, records, alpha float64, known bool) {
-	s := e.Share
-	variance := e.SE * e.SE
-	size := blocks
+func (x *Estimator) limits(e *Estimate, known bool) {
+	s, variance := e.Share, e.SE*e.SE
+	size := x.blocks
 	if known && variance > 0 {
 		size = s * (1 - s) / variance
-		e.Deff = records / size
-		if e.DF >= 1 {
-			z := distuv.UnitNormal.Quantile(1 - alpha/2)
-			t := distuv.StudentsT{Sigma: 1, Nu: e.DF}.Quantile(1 - alpha/2)
-			size *= (z / t) * (z / t)
-		}
+		e.Deff = x.records / size
+		size *= x.shrink
 	}
-	size = math.Min(size, records)
+	size = math.Min(size, x.records)
 	e.Size = size
 	hits := s * size
 	e.Lo, e.Hi = 0, 1
@@ -148,9 +166,9 @@ func (e *Estimate) limits(blocks, records, alpha float64, known bool) {
 		return
 	}
 	if s > 0 && hits > 0 {
-		e.Lo = mathext.InvRegIncBeta(hits, size-hits+1, alpha/2)
+		e.Lo = mathext.InvRegIncBeta(hits, size-hits+1, x.alpha/2)
 	}
 	if s < 1 && size-hits > 0 {
-		e.Hi = mathext.InvRegIncBeta(hits+1, size-hits, 1-alpha/2)
+		e.Hi = mathext.InvRegIncBeta(hits+1, size-hits, 1-x.alpha/2)
 	}
 }

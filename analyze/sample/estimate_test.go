@@ -79,7 +79,7 @@ func (st stream) draw(rng *rand.Rand, m int) (Estimate, float64, float64) {
 			parts = append(parts, part)
 		}
 	}
-	return Shares(strata, parts, records, 0.05), hits, records
+	return NewEstimator(strata, records, 0.05).Share(parts), hits, records
 }
 
 // wilson is the interval that takes records as independent: what a naive tool prints.
@@ -149,34 +149,34 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-func TestSharesEdges(t *testing.T) {
+func TestShareEdges(t *testing.T) {
 	whole := []Stratum{{Blocks: 4, Sampled: 4, Size: 400, Squares: 40000}}
-	if e := Shares(whole, []Part{{Sum: 100, Squares: 5000, Cross: 10000}}, 400, 0.05); e.Share != 0.25 || e.Lo != 0.25 || e.Hi != 0.25 {
+	if e := NewEstimator(whole, 400, 0.05).Share([]Part{{Sum: 100, Squares: 5000, Cross: 10000}}); e.Share != 0.25 || e.Lo != 0.25 || e.Hi != 0.25 {
 		t.Errorf("everything read: %+v, want exactly 0.25", e)
 	}
 	some := []Stratum{{Blocks: 1000, Sampled: 100, Size: 10_000, Squares: 1e6}}
 	// Nothing seen in 100 blocks: the upper limit is 1 - 0.025^(1/100) = 0.0362 with blocks as observations.
-	if e := Shares(some, nil, 10_000, 0.05); e.Share != 0 || e.Lo != 0 || math.Abs(e.Hi-0.03622) > 1e-4 {
+	if e := NewEstimator(some, 10_000, 0.05).Share(nil); e.Share != 0 || e.Lo != 0 || math.Abs(e.Hi-0.03622) > 1e-4 {
 		t.Errorf("key not seen: %+v, want [0, 0.0362]", e)
 	}
-	if e := Shares(some, []Part{{Sum: 10_000, Squares: 1e6, Cross: 1e6}}, 10_000, 0.05); e.Share != 1 || e.Hi != 1 || e.Lo < 0.9 || e.Lo >= 1 {
+	if e := NewEstimator(some, 10_000, 0.05).Share([]Part{{Sum: 10_000, Squares: 1e6, Cross: 1e6}}); e.Share != 1 || e.Hi != 1 || e.Lo < 0.9 || e.Lo >= 1 {
 		t.Errorf("key in every record: %+v, want share 1 with a lower limit below it", e)
 	}
-	if e := Shares(nil, nil, 0, 0.05); e.Lo != 0 || e.Hi != 1 {
+	if e := NewEstimator(nil, 0, 0.05).Share(nil); e.Lo != 0 || e.Hi != 1 {
 		t.Errorf("nothing read: %+v, want the limits [0, 1]", e)
 	}
 	one := []Stratum{{Blocks: 50, Sampled: 1, Size: 100, Squares: 1e4}}
-	if e := Shares(one, []Part{{Sum: 30, Squares: 900, Cross: 3000}}, 100, 0.05); e.Lo > 0.05 || e.Hi < 0.95 {
+	if e := NewEstimator(one, 100, 0.05).Share([]Part{{Sum: 30, Squares: 900, Cross: 3000}}); e.Lo > 0.05 || e.Hi < 0.95 {
 		t.Errorf("one block only: %+v, want limits that admit to knowing nothing", e)
 	}
 }
 
 // One stratum of equal blocks is a plain mean: its standard error has a closed form to check against.
-func TestSharesClosedForm(t *testing.T) {
+func TestShareClosedForm(t *testing.T) {
 	// Blocks of 100 with 5, 15, 10, 20, 0 hits out of 20 blocks: share 0.1, S^2 of y is 62.5, so
 	// Var = (1-5/20) * 62.5/5 / 100^2 = 9.375e-4 and SE = 0.0306186.
 	st := []Stratum{{Blocks: 20, Sampled: 5, Size: 500, Squares: 50_000}}
-	e := Shares(st, []Part{{Sum: 50, Squares: 750, Cross: 5000}}, 500, 0.05)
+	e := NewEstimator(st, 500, 0.05).Share([]Part{{Sum: 50, Squares: 750, Cross: 5000}})
 	if e.Share != 0.1 || math.Abs(e.SE-0.0306186) > 1e-6 || e.DF != 4 {
 		t.Errorf("got %+v, want share 0.1, SE 0.0306186, df 4", e)
 	}

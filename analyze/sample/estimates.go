@@ -47,7 +47,8 @@ type PartitionEstimate struct {
 	Offsets int64
 	Live    float64 // records per offset in the sampled blocks
 	Weight  [2]float64
-	Exact   bool // Weight[Records] is the offset count: no gap was seen
+	Exact   bool           // Weight[Records] is the offset count: no gap was seen
+	Factor  profile.Factor // what one sampled record and byte stand for
 }
 
 // KeyEstimate is one key's share of the range, in each unit.
@@ -58,7 +59,7 @@ type KeyEstimate struct {
 	Hot     [2]Estimate // the same at the stricter level that decides whether it is hot
 	Where   []int32     // partitions it was seen in
 	// Early and Late are its shares of records in the two halves of the range; Drift says that they differ beyond
-	// chance at the level of Confidence, corrected for the number of keys looked at.
+	// chance at the level of Confidence, corrected for the number of keys looked at. They have no limits of their own.
 	Early, Late Estimate
 	Drift       bool
 }
@@ -70,7 +71,7 @@ type CandidateEstimate struct {
 }
 
 // mostKeys is how many keys get an estimate; the lightest of a sample have nothing to say.
-const mostKeys = 2000
+const mostKeys = 500
 
 // Estimates closes the open blocks and computes the estimates at confidence 1-alpha, and the limits that decide whether
 // a key is hot at 1-hotAlpha. Call it when no Batch is running; batches of further blocks may follow.
@@ -89,7 +90,7 @@ func (c *Collector) Estimates(alpha, hotAlpha float64) *Estimates {
 		for i := range c.frame.partitions {
 			parts = append(parts, part(i, &c.cells[c.frame.partitions[i].id].null, profile.Unit(u)))
 		}
-		e.Null[u] = Shares(strata[u], parts, float64(e.Records), alpha)
+		e.Null[u] = NewEstimator(strata[u], float64(e.Records), alpha).Share(parts)
 	}
 	for i := range c.candidates {
 		e.Candidates = append(e.Candidates, c.candidate(i, strata, float64(e.Records), alpha))
@@ -138,6 +139,9 @@ func (e *Estimates) partition(pf *partitionFrame, ce *cell) {
 	}
 	for u, w := range p.Weight {
 		e.Total[u] += w
+		if y := ce.size.y[u]; y > 0 {
+			p.Factor[u] = w / y
+		}
 	}
 	e.Partitions = append(e.Partitions, p)
 }
@@ -186,6 +190,12 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 		heaviest = heaviest[:mostKeys]
 	}
 	early, late := c.halves()
+	inFirst, inSecond := NewEstimator(early, float64(e.Records), alpha), NewEstimator(late, float64(e.Records), alpha)
+	var plain, strict [2]*Estimator
+	for u := range strata {
+		plain[u] = NewEstimator(strata[u], float64(e.Records), alpha)
+		strict[u] = NewEstimator(strata[u], float64(e.Records), hotAlpha)
+	}
 	driftAlpha := alpha / float64(max(1, len(heaviest))) // Bonferroni over the keys looked at
 	for _, key := range heaviest {
 		s := all[key]
@@ -205,12 +215,12 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 			inEarly = append(inEarly, Part{Stratum: i, Sum: a.Sum - l.Sum, Squares: a.Squares - l.Squares, Cross: a.Cross - l.Cross})
 		}
 		for u := range parts {
-			k.Share[u] = Shares(strata[u], parts[u], float64(e.Records), alpha)
-			k.Hot[u] = Shares(strata[u], parts[u], float64(e.Records), hotAlpha)
+			k.Share[u] = plain[u].Share(parts[u])
+			k.Hot[u] = strict[u].Share(parts[u])
 		}
 		if s.records >= leastForDrift {
-			k.Early = Shares(early, inEarly, float64(e.Records), alpha)
-			k.Late = Shares(late, inLate, float64(e.Records), alpha)
+			k.Early, _ = inFirst.point(inEarly)
+			k.Late, _ = inSecond.point(inLate)
 			k.Drift = differ(k.Early, k.Late, driftAlpha)
 		}
 		e.Keys = append(e.Keys, k)
@@ -270,10 +280,11 @@ func (c *Collector) candidate(i int, strata [2][]Stratum, records, alpha float64
 				}
 			}
 		}
-		ce.Moved[u] = Shares(strata[u], moved, records, alpha)
+		x := NewEstimator(strata[u], records, alpha)
+		ce.Moved[u] = x.Share(moved)
 		ce.Loads[u] = make([]Estimate, len(loads))
 		for to := range loads {
-			ce.Loads[u][to] = Shares(strata[u], loads[to], records, alpha)
+			ce.Loads[u][to] = x.Share(loads[to])
 		}
 	}
 	return ce
@@ -286,4 +297,13 @@ func (e *Estimates) Top(k int, u profile.Unit) []KeyEstimate {
 		return cmp.Or(cmp.Compare(b.Share[u].Share, a.Share[u].Share), bytes.Compare(a.Key, b.Key))
 	})
 	return list[:min(k, len(list))]
+}
+
+// Factor is what one sampled record and byte of a partition stand for.
+func (e *Estimates) Factor(partition int32) profile.Factor {
+	i, ok := slices.BinarySearchFunc(e.Partitions, partition, func(p PartitionEstimate, id int32) int { return cmp.Compare(p.ID, id) })
+	if !ok {
+		return profile.Factor{1, 1} // not in the plan: it holds no record to scale
+	}
+	return e.Partitions[i].Factor
 }

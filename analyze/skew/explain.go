@@ -2,6 +2,7 @@ package skew
 
 import (
 	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
 )
 
 // Cause says why loads are as uneven as they are.
@@ -60,8 +61,8 @@ const (
 	mostRemoved     = 3
 )
 
-// Explain says why the loads of a judged weight are uneven.
-func Explain(p *profile.Profile, s *Skew, cfg Config) Explanation {
+// Explain says why the loads of a judged weight are uneven. e holds the estimates of a sample; nil otherwise.
+func Explain(p *profile.Profile, s *Skew, cfg Config, e *sample.Estimates) Explanation {
 	n := int32(len(p.Partitions))
 	if n < 2 || s.Total == 0 {
 		return Explanation{}
@@ -73,30 +74,34 @@ func Explain(p *profile.Profile, s *Skew, cfg Config) Explanation {
 		index[part.ID] = i
 		keyed[i] = float64(part.Total.Of(s.Unit) - part.NullKey.Of(s.Unit))
 	}
-	e := Explanation{Observed: Measure(keyed).PAR}
-	if e.Observed == 0 { // no keyed record at all
+	x := Explanation{Observed: Measure(keyed).PAR}
+	if x.Observed == 0 { // no keyed record at all
 		if s.Measures.PAR > cfg.HotRatio {
-			e.Cause = UnkeyedTraffic
+			x.Cause = UnkeyedTraffic
 		}
-		return e
+		return x
 	}
 	keys := weigh(p, s.Unit)
-	e.EffectiveKeys = keys.Effective()
-	e.Expected = ByChance(keys, n, e.Observed)
+	if e != nil {
+		keys = weighSample(p, s.Unit, e)
+	}
+	x.EffectiveKeys = keys.Effective()
+	x.Expected = ByChance(keys, n, x.Observed)
 
-	for e.Removed < len(s.Top) && e.Removed < mostRemoved && s.Top[e.Removed].Verdict == Hot {
-		for _, w := range s.Top[e.Removed].Where {
-			keyed[index[w.Partition]] -= float64(w.Lo.Of(s.Unit))
+	for x.Removed < len(s.Top) && x.Removed < mostRemoved && s.Top[x.Removed].Verdict == Hot {
+		for _, w := range s.Top[x.Removed].Where {
+			i := index[w.Partition]
+			keyed[i] = max(0, keyed[i]-float64(w.Lo.Of(s.Unit))) // estimates of a sample can pass the load by their noise
 		}
-		e.Removed++
+		x.Removed++
 	}
-	e.ObservedWithout, e.ExpectedWithout = e.Observed, e.Expected
-	if e.Removed > 0 {
-		e.ObservedWithout = Measure(keyed).PAR
-		e.ExpectedWithout = ByChance(keys.without(e.Removed), n, e.ObservedWithout)
+	x.ObservedWithout, x.ExpectedWithout = x.Observed, x.Expected
+	if x.Removed > 0 {
+		x.ObservedWithout = Measure(keyed).PAR
+		x.ExpectedWithout = ByChance(keys.without(x.Removed), n, x.ObservedWithout)
 	}
-	e.Cause = e.cause(s, float64(n), asPredicted(p), cfg)
-	return e
+	x.Cause = x.cause(s, float64(n), asPredicted(p), cfg)
+	return x
 }
 
 // asPredicted is the share of keyed records that are where the assumed partitioner puts them.
@@ -117,20 +122,20 @@ func asPredicted(p *profile.Profile) float64 {
 
 // cause draws the verdict. Loads that chance does not give are "not hashed" only when the assumed partitioner does not
 // give them either: real hashes of numbered keys are a little less even than a random one, and that is no finding.
-func (e *Explanation) cause(s *Skew, n, predicted float64, cfg Config) Cause {
+func (x *Explanation) cause(s *Skew, n, predicted float64, cfg Config) Cause {
 	unhashed := func(observed float64, c Chance) bool {
 		return predicted < surelyPredicted && c.Rounds > 0 && c.P < notHashedP && observed > c.Median*visiblyUneven
 	}
 	switch {
-	case unhashed(e.Observed, e.Expected), unhashed(e.ObservedWithout, e.ExpectedWithout):
+	case unhashed(x.Observed, x.Expected), unhashed(x.ObservedWithout, x.ExpectedWithout):
 		return NotHashed
-	case e.Removed > 0 && e.ObservedWithout <= cfg.HotRatio:
+	case x.Removed > 0 && x.ObservedWithout <= cfg.HotRatio:
 		return HotKeys
-	case e.Removed > 0:
+	case x.Removed > 0:
 		return SeveralHeavyKeys
-	case e.Observed <= cfg.HotRatio && s.Measures.PAR > cfg.HotRatio:
+	case x.Observed <= cfg.HotRatio && s.Measures.PAR > cfg.HotRatio:
 		return UnkeyedTraffic
-	case e.EffectiveKeys < fewKeysPerPart*n && e.Observed > cfg.HotRatio:
+	case x.EffectiveKeys < fewKeysPerPart*n && x.Observed > cfg.HotRatio:
 		return FewKeys
 	}
 	return ByChanceOnly
@@ -166,5 +171,37 @@ func weigh(p *profile.Profile, unit profile.Unit) Keys {
 		}
 	}
 	k.Rest, k.RestSquares = max(0, k.Rest), max(0, squares)
+	return k
+}
+
+// visibleInSample is how many of a key's records a sample must hold for its share to count as that key's own.
+const visibleInSample = 30
+
+// weighSample splits the keys of a scaled sample. Keys well seen weigh what was estimated. What the light ones add to
+// the sum of squares is estimated without the sample's own noise by sum x(x-1) / (n(n-1)), x their records among the n
+// of the sample; the plain sum of squared shares would take each key seen once for a key of weight 1/n.
+func weighSample(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Keys {
+	total := e.Total[unit]
+	k := Keys{}
+	visible := map[string]bool{}
+	for _, t := range e.Top(placedSingly, unit) {
+		if t.Records < visibleInSample {
+			continue
+		}
+		visible[string(t.Key)] = true
+		k.Heavy = append(k.Heavy, t.Share[unit].Share*total)
+		k.Rest -= t.Share[unit].Share * total
+	}
+	for i := range p.Partitions {
+		k.Rest += float64(p.Partitions[i].Total.Of(unit) - p.Partitions[i].NullKey.Of(unit))
+	}
+	k.Rest = max(0, k.Rest)
+	if n := float64(e.Records); n > 1 {
+		for i := range e.Keys {
+			if x := float64(e.Keys[i].Records); !visible[string(e.Keys[i].Key)] {
+				k.RestSquares += x * (x - 1) / (n * (n - 1)) * total * total
+			}
+		}
+	}
 	return k
 }

@@ -129,7 +129,7 @@ func TestExplainSettings(t *testing.T) {
 	for _, s := range settings {
 		for seed := range uint64(topics) {
 			keys, records, place := s.draw(seed + 1)
-			judged := Judge(profileOf(t, n, keys, records, place), profile.Records, DefaultConfig())
+			judged := Judge(profileOf(t, n, keys, records, place), profile.Records, DefaultConfig(), nil)
 			if e := judged.Explanation; e.Cause != s.want {
 				wrong++
 				t.Logf("%s, seed %d: %v, want %v (observed %.3f, expected %+v, %d removed, then %.3f, %+v)",
@@ -169,7 +169,7 @@ func TestExplainUnkeyed(t *testing.T) {
 		}
 		return out[0]
 	})
-	s := Judge(p, profile.Records, DefaultConfig())
+	s := Judge(p, profile.Records, DefaultConfig(), nil)
 	if s.Explanation.Cause != UnkeyedTraffic {
 		t.Errorf("cause %v, want unkeyed traffic; PAR %v, keyed PAR %v", s.Explanation.Cause, s.Measures.PAR, s.Explanation.Observed)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
 )
 
 // Config says how strictly keys are judged.
@@ -34,12 +35,14 @@ func (c Config) Validate() error {
 // takes effect only for topics of thousands of partitions, where it costs nothing but the tail of an endless list.
 const mostListed = 10_000
 
-// Judge measures one weight of a profile and judges its heaviest keys.
+// Judge measures one weight of a profile and judges its heaviest keys. e holds the estimates when the profile is a
+// scaled sample; it is nil otherwise.
 //
-// A key's share is taken of all records (or bytes) read, null-key records included. It is Hot when its lower bound
-// exceeds tau, NotHot when its upper bound does not, and undecided otherwise; exact counts are never undecided.
+// A key's share is taken of all records (or bytes) read, null-key records included. It is Hot when its lower limit
+// exceeds tau, NotHot when its upper limit does not, and undecided otherwise; exact counts are never undecided. Limits
+// of a sample are those of the stricter level that the estimates keep for this question.
 // Measures are taken over the partitions of the profile; partitions that were not read do not count as empty.
-func Judge(p *profile.Profile, unit profile.Unit, cfg Config) Skew {
+func Judge(p *profile.Profile, unit profile.Unit, cfg Config, e *sample.Estimates) Skew {
 	s := Skew{
 		Unit:  unit,
 		Total: p.Total().Of(unit),
@@ -64,25 +67,82 @@ func Judge(p *profile.Profile, unit profile.Unit, cfg Config) Skew {
 	if !math.IsInf(s.Tau, 1) {
 		list = max(list, min(mostListed, int(1/s.Tau)+1))
 	}
-	tops := p.Top(max(list, 1), unit)
-	s.ceiling(p, tops)
-	for i, t := range tops {
+	limits := limitsOf(unit, s.Total, e)
+	s.Ceiling, s.CeilingLo, s.CeilingHi = math.Inf(1), math.Inf(1), math.Inf(1)
+	least, most := 0.0, unlisted(p, &s, e)
+	for i, t := range p.Top(max(list, 1), unit) {
 		k := Key{Key: t.Key, Lo: t.Lo, Hi: t.Hi, Where: t.Where, First: t.First, Last: t.Last}
-		k.Share = share(t.Lo.Of(unit), t.Hi.Of(unit), s.Total)
+		var judged Share
+		k.Share, judged = limits(t)
 		switch {
-		case k.Share.Lo > s.Tau:
+		case judged.Lo > s.Tau:
 			k.Verdict = Hot
-		case k.Share.Hi > s.Tau:
+		case judged.Hi > s.Tau:
 			k.Verdict = CannotTell
 		}
+		least, most = math.Max(least, k.Share.Lo), math.Max(most, k.Share.Hi)
+		if i == 0 {
+			s.Ceiling = 1 / k.Share.Est
+		}
 		if i >= cfg.Top && k.Verdict == NotHot {
-			break
+			continue
 		}
 		k.InPartition = heaviestPart(t.Where, unit, inPartition)
 		s.Top = append(s.Top, k)
 	}
-	s.Explanation = Explain(p, &s, cfg)
+	if most > 0 {
+		s.CeilingLo = 1 / most
+	}
+	if least > 0 {
+		s.CeilingHi = 1 / least
+	}
+	s.Explanation = Explain(p, &s, cfg, e)
 	return s
+}
+
+// limitsOf returns how a key's share is known: by its count, or by the estimates of a sample. judged holds the limits
+// that decide whether it is hot.
+func limitsOf(unit profile.Unit, total int64, e *sample.Estimates) func(t profile.TopKey) (share, judged Share) {
+	if e == nil {
+		return func(t profile.TopKey) (share, judged Share) {
+			share = shareOf(t.Lo.Of(unit), t.Hi.Of(unit), total)
+			return share, share
+		}
+	}
+	byKey := make(map[string]*sample.KeyEstimate, len(e.Keys))
+	for i := range e.Keys {
+		byKey[string(e.Keys[i].Key)] = &e.Keys[i]
+	}
+	return func(t profile.TopKey) (share, judged Share) {
+		k := byKey[string(t.Key)]
+		if k == nil { // too light in the sample for an estimate of its own
+			share = shareOf(t.Lo.Of(unit), t.Hi.Of(unit), total)
+			share.Lo, share.Hi = 0, math.Max(share.Hi, e.Unseen)
+			return share, share
+		}
+		at := func(x sample.Estimate) Share { return Share{Est: x.Share, Lo: x.Lo, Hi: x.Hi} }
+		return at(k.Share[unit]), at(k.Hot[unit])
+	}
+}
+
+// ShareFunc returns how the share of a key in a weight of total is known: by its count, or by the estimates of a sample.
+func ShareFunc(unit profile.Unit, total int64, e *sample.Estimates) func(profile.TopKey) Share {
+	limits := limitsOf(unit, total, e)
+	return func(t profile.TopKey) Share {
+		share, _ := limits(t)
+		return share
+	}
+}
+
+// unlisted is the largest share of a key that no table holds.
+func unlisted(p *profile.Profile, s *Skew, e *sample.Estimates) float64 {
+	switch {
+	case s.Total == 0:
+		return 0
+	case e != nil:
+		return e.Unseen
+	}
+	return float64(p.Missing().Of(s.Unit)) / float64(s.Total)
 }
 
 // heaviestPart is a key's lower share of the load of the partition that holds most of it.
@@ -99,31 +159,10 @@ func heaviestPart(where []profile.Key, unit profile.Unit, loads map[int32]int64)
 	return float64(most) / float64(load)
 }
 
-// ceiling sets N* = 1/w1. In bounded mode a key that is missing from the tables may be heavier than the heaviest
-// listed, so the lower end of N* takes it into account.
-func (s *Skew) ceiling(p *profile.Profile, tops []profile.TopKey) {
-	s.Ceiling, s.CeilingLo, s.CeilingHi = math.Inf(1), math.Inf(1), math.Inf(1)
-	if s.Total == 0 {
-		return
-	}
-	lo, hi := int64(0), p.Missing().Of(s.Unit)
-	for _, k := range tops {
-		lo = max(lo, k.Lo.Of(s.Unit))
-		hi = max(hi, k.Hi.Of(s.Unit))
-	}
-	total := float64(s.Total)
-	if hi > 0 {
-		s.CeilingLo = total / float64(hi)
-	}
-	if lo > 0 {
-		s.CeilingHi = total / float64(lo)
-		s.Ceiling = s.CeilingHi
-	}
-}
-
-func share(lo, hi, total int64) Share {
+func shareOf(lo, hi, total int64) Share {
 	if total == 0 {
 		return Share{}
 	}
-	return Share{Lo: float64(lo) / float64(total), Hi: math.Min(1, float64(hi)/float64(total))}
+	l := float64(lo) / float64(total)
+	return Share{Est: l, Lo: l, Hi: math.Min(1, float64(hi)/float64(total))}
 }

@@ -43,9 +43,11 @@ func (v Verdict) String() string {
 	return "not hot"
 }
 
-// Share is a fraction of the topic's weight with its bounds: Lo <= true share <= Hi. Exact counts have Lo == Hi.
+// Share is a fraction of the topic's weight. Exact counts have Lo == Est == Hi. Bounded counts guarantee
+// Lo <= true share <= Hi, with Est the count that is certain. For a sample, Est is the estimate and [Lo, Hi] its
+// confidence interval.
 type Share struct {
-	Lo, Hi float64
+	Est, Lo, Hi float64
 }
 
 // Exact reports whether the share is known exactly.
