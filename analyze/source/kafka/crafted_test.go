@@ -375,6 +375,32 @@ func TestReadCorruptBatchStopsOnlyItsPartition(t *testing.T) {
 	}
 }
 
+// The answer after the one with the corrupt batch is on its way already when the batch is met.
+func TestReadCorruptBatchWithTheNextRequestUnderWay(t *testing.T) {
+	t.Parallel()
+	crc := plainBatch(1, "bad")
+	crc.badCRC = true
+	logs := map[int32][]craftedBatch{0: {plainBatch(0, "a"), crc, plainBatch(2, "c"), plainBatch(3, "d"), plainBatch(4, "e")}}
+	var want []int64
+	for i := range int64(10) {
+		logs[1] = append(logs[1], plainBatch(i, "o"))
+		want = append(want, i)
+	}
+	c := craft(t, logs, func(c *craftedTopic) { c.perAnswer = 1 })
+	config := c.config()
+	config.Connections = 1
+	coverage, d, err := c.read(t, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.offsets(0); !slices.Equal(got, []int64{0}) || coverage[0].Position != 1 || coverage[0].Err == nil {
+		t.Errorf("partition 0: offsets %v and coverage %+v, want offset 0, position 1 and an error", got, coverage[0])
+	}
+	if got := d.offsets(1); !slices.Equal(got, want) || !coverage[1].Complete() {
+		t.Errorf("partition 1: offsets %v and coverage %+v, want %v, complete", got, coverage[1], want)
+	}
+}
+
 func TestReadCutOffBatch(t *testing.T) {
 	t.Parallel()
 	log := []craftedBatch{plainBatch(0, "a", "b"), plainBatch(2, "c"), plainBatch(3, "d")}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -126,6 +127,76 @@ func TestReadSurvivesBrokenConnections(t *testing.T) {
 	}
 	if fetches.Load() < 7 {
 		t.Errorf("%d fetches: no connection was broken", fetches.Load())
+	}
+}
+
+// cuttingListener closes its first connections in the middle of what the broker writes.
+type cuttingListener struct {
+	net.Listener
+	cuts atomic.Int64 // connections to cut
+}
+
+func (l *cuttingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &cutConn{Conn: c, l: l, left: 4000}, nil
+}
+
+// cutConn writes so many bytes, then, while its listener has cuts left, breaks.
+type cutConn struct {
+	net.Conn
+	l    *cuttingListener
+	left int
+}
+
+func (c *cutConn) Write(b []byte) (int, error) {
+	if c.left -= len(b); c.left >= 0 || c.l.cuts.Add(-1) < 0 {
+		return c.Conn.Write(b)
+	}
+	_, _ = c.Conn.Write(b[:len(b)/2])
+	_ = c.Close()
+	return 0, net.ErrClosed
+}
+
+func TestReadSurvivesAnswersThatBreakOff(t *testing.T) {
+	t.Parallel()
+	const cuts = 5
+	cutting := &cuttingListener{}
+	c := newCluster(t, 1, kfake.SeedTopics(2, "cut"), kfake.ListenFn(func(network, address string) (net.Listener, error) {
+		l, err := net.Listen(network, address)
+		cutting.Listener = l
+		return cutting, err
+	}))
+	client := newProducer(t, c, kgo.ProducerBatchCompression(kgo.NoCompression()))
+	for p := range int32(2) {
+		produceBatches(t, client, "cut", p, "k", 300)
+	}
+	cutting.cuts.Store(cuts)
+	config := testConfig(c, "cut")
+	config.PartitionMaxBytes = 2000 // a few batches an answer
+	_, coverage, d := readAll(t, config)
+	wantComplete(t, coverage)
+	for p := range int32(2) {
+		wantSequence(t, d, p, "k", 300)
+	}
+	if left := cutting.cuts.Load(); left > 0 {
+		t.Errorf("%d of %d connections were cut", cuts-left, cuts)
+	}
+}
+
+func TestReplicaIsUsedForAWhile(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	p := newPartition(0, []source.Span{{End: 10}}, 1)
+	p.leader.leader = 3
+	p.replica, p.replicaUntil = 7, now.Add(replicaFor)
+	if got := p.broker(now.Add(replicaFor - 1)); got != 7 {
+		t.Errorf("broker %d before the time is over, want the replica 7", got)
+	}
+	if got := p.broker(now.Add(replicaFor)); got != 3 || p.replica != -1 {
+		t.Errorf("broker %d and replica %d after the time is over, want the leader 3 and none", got, p.replica)
 	}
 }
 
@@ -429,99 +500,6 @@ func TestReadLargeRecords(t *testing.T) {
 	}
 }
 
-// transactions writes, to one partition, plain records and two producers' transactions of which one is aborted and one
-// is left open at the end.
-func transactions(t testing.TB, c *kfake.Cluster, topic string) {
-	t.Helper()
-	plain := newProducer(t, c)
-	begin := func(id string) *kgo.Client {
-		client := newProducer(t, c, kgo.TransactionalID(id), kgo.ProducerBatchCompression(kgo.NoCompression()))
-		if err := client.BeginTransaction(); err != nil {
-			t.Fatal(err)
-		}
-		return client
-	}
-	end := func(client *kgo.Client, commit kgo.TransactionEndTry) {
-		if err := client.EndTransaction(context.Background(), commit); err != nil {
-			t.Fatal(err)
-		}
-	}
-	produce(t, plain, numbered(topic, 0, "plain", 2)...)
-	a, b := begin("a"), begin("b")
-	produce(t, a, numbered(topic, 0, "a", 2)...)
-	produce(t, b, numbered(topic, 0, "b", 2)...)
-	produce(t, a, numbered(topic, 0, "aa", 1)...)
-	end(a, kgo.TryAbort)
-	produce(t, plain, numbered(topic, 0, "more", 2)...)
-	end(b, kgo.TryCommit)
-	open := begin("open")
-	produce(t, open, numbered(topic, 0, "open", 2)...)
-	produce(t, plain, numbered(topic, 0, "behind", 2)...)
-	t.Cleanup(func() { _ = open.EndTransaction(context.Background(), kgo.TryAbort) })
-}
-
-// readFranz reads a partition with franz-go, until it gives the record at the offset last.
-func readFranz(t testing.TB, c *kfake.Cluster, topic string, last int64, level kgo.IsolationLevel) []record {
-	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.FetchIsolationLevel(level),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	var list []record
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for len(list) == 0 || list[len(list)-1].Offset < last {
-		fetches := client.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			t.Fatalf("franz-go: %v after %d records", err, len(list))
-		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			list = append(list, record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Key: string(r.Key), Value: int32(len(r.Value))})
-		})
-	}
-	return list
-}
-
-func TestReadTransactionsAsFranzGoDoes(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t, 1, kfake.SeedTopics(1, "txn"))
-	transactions(t, c, "txn")
-	for _, test := range []struct {
-		isolation source.Isolation
-		franz     kgo.IsolationLevel
-		// plain 2, a 2, b 2, aa 1, abort marker, more 2, commit marker, open 2, behind 2: offsets 0 to 14
-		end, last        int64
-		records          int
-		control, aborted int64
-	}{
-		{source.ReadCommitted, kgo.ReadCommitted(), 11, 9, 6, 2, 3},
-		{source.ReadUncommitted, kgo.ReadUncommitted(), 15, 14, 13, 2, 0},
-	} {
-		t.Run(test.isolation.String(), func(t *testing.T) {
-			config := testConfig(c, "txn")
-			config.Isolation = test.isolation
-			for _, config := range []Config{config, trickle(config)} {
-				plan, coverage, d := readAll(t, config)
-				wantComplete(t, coverage)
-				if got := plan.Spans[0].End; got != test.end {
-					t.Errorf("end %d, want %d", got, test.end)
-				}
-				if plan.Partitions[0].HighWatermark != 15 {
-					t.Errorf("high watermark %d, want 15", plan.Partitions[0].HighWatermark)
-				}
-				if want := readFranz(t, c, "txn", test.last, test.franz); !slices.Equal(d.records[0], want) || len(want) != test.records {
-					t.Errorf("records %+v, franz-go has %+v, want %d", d.records[0], want, test.records)
-				}
-				if d.control != test.control || d.aborted != test.aborted {
-					t.Errorf("%d control and %d aborted records, want %d and %d", d.control, d.aborted, test.control, test.aborted)
-				}
-			}
-		})
-	}
-}
-
 func TestReadSameWithAnyNumberOfConnections(t *testing.T) {
 	t.Parallel()
 	const partitions = 7
@@ -539,28 +517,6 @@ func TestReadSameWithAnyNumberOfConnections(t *testing.T) {
 		for p := range int32(partitions) {
 			wantSequence(t, d, p, fmt.Sprintf("p%d-", p), 50*int(p+1))
 		}
-	}
-}
-
-func TestReadCompactedTopic(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t, 1)
-	admin := kadm.NewClient(newProducer(t, c))
-	compact := "compact"
-	tiny := "200"
-	if _, err := admin.CreateTopic(t.Context(), 1, 1, map[string]*string{"cleanup.policy": &compact, "segment.bytes": &tiny}, "compacted"); err != nil {
-		t.Fatal(err)
-	}
-	client := newProducer(t, c)
-	for i := range 60 {
-		produce(t, client, &kgo.Record{Topic: "compacted", Key: fmt.Appendf(nil, "k%d", i%7), Value: make([]byte, 50)})
-	}
-	c.Compact()
-	_, coverage, d := readAll(t, testConfig(c, "compacted"))
-	wantComplete(t, coverage)
-	want := readFranz(t, c, "compacted", 59, kgo.ReadUncommitted())
-	if !slices.Equal(d.records[0], want) || len(want) == 60 || len(want) < 7 {
-		t.Errorf("%d records, franz-go has %d, want the same, at least 7 and fewer than 60", len(d.records[0]), len(want))
 	}
 }
 

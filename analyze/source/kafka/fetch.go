@@ -71,7 +71,7 @@ func (f *fetcher) run() {
 			f.disconnect(err)
 		}
 	}
-	if f.conn != nil {
+	if f.conn != nil && f.r.ctx.Err() == nil {
 		f.r.s.brokers.keep(f.conn)
 	}
 }

@@ -236,9 +236,16 @@ func TestPlanNotAuthorized(t *testing.T) {
 	if !errors.As(err, &denied) || denied.Operation != "DESCRIBE" {
 		t.Errorf("error %v, want a TopicAuthorizationError for DESCRIBE", err)
 	}
-	_, coverage, _ := readAll(t, as("looker"))
-	if !errors.As(coverage[0].Err, &denied) || denied.Operation != "READ" {
-		t.Errorf("error %v, want a TopicAuthorizationError for READ", coverage[0].Err)
+	s := newSource(t, as("looker"))
+	plan, err := s.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	coverage, err := s.Read(t.Context(), plan, newDelivered())
+	for _, err := range []error{err, coverage[0].Err} {
+		if !errors.As(err, &denied) || denied.Operation != "READ" {
+			t.Errorf("error %v, want a TopicAuthorizationError for READ", err)
+		}
 	}
 }
 
@@ -383,6 +390,27 @@ func TestPlanPartitionWithoutLeader(t *testing.T) {
 		t.Errorf("coverage %+v, want only partition 1 complete", coverage)
 	}
 	wantSequence(t, d, 1, "k", 4)
+}
+
+func TestPlanWaitsForANewTopic(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1, kfake.SeedTopics(2, "young"))
+	rounds := 0
+	c.ControlKey(int16(kmsg.Metadata), func(q kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		if rounds++; rounds > 2 {
+			return nil, nil, false
+		}
+		answer := q.ResponseKind().(*kmsg.MetadataResponse)
+		topic := kmsg.NewMetadataResponseTopic()
+		topic.Topic, topic.ErrorCode = new("young"), int16(codeLeaderNotAvailable)
+		answer.Topics = append(answer.Topics, topic)
+		return answer, nil, true
+	})
+	_, coverage, _ := readAll(t, testConfig(c, "young"))
+	if len(coverage) != 2 || rounds != 3 {
+		t.Errorf("coverage of %d partitions after %d rounds, want 2 after 3", len(coverage), rounds)
+	}
 }
 
 func TestPlanEndsWithTheContext(t *testing.T) {

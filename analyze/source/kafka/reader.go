@@ -165,7 +165,8 @@ const answerMemory = 64 << 20
 // broker, asks for disjoint partitions in one request and has the next request on its way while it scans an answer.
 //
 // A partition's Coverage.Err is a [*PartitionError]. Offsets that retention removed meanwhile are counted in
-// Coverage.Lost and are no error.
+// Coverage.Lost and are no error. The run ends at once with a [*TopicAuthorizationError] or an [*AuthError], which
+// concern every partition.
 func (s *Source) Read(ctx context.Context, plan *source.Plan, sink source.Sink) ([]source.Coverage, error) {
 	r := &read{s: s, sink: sink, fetchers: map[int32][]*fetcher{}, throttle: bucket{rate: s.config.MaxRate}}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
@@ -193,7 +194,7 @@ func (s *Source) Read(ctx context.Context, plan *source.Plan, sink source.Sink) 
 	err := r.run(open)
 	r.cancel(err)
 	r.wg.Wait()
-	return r.coverage(), err
+	return r.coverage(err), err
 }
 
 // share decides how many connections go to each broker and how large their answers are.
@@ -243,7 +244,7 @@ func connections(load map[int32]int, want int) map[int32]int {
 }
 
 // run gives the partitions to fetchers, takes them back, and ends when each is finished or failed. Its error is the
-// context's or the sink's.
+// context's, the sink's, or one that concerns every partition.
 func (r *read) run(open []*partition) error {
 	// The largest first, so that the connections of a broker get about as much each.
 	slices.SortStableFunc(open, func(a, b *partition) int { return cmp.Compare(b.coverage.Asked, a.coverage.Asked) })
@@ -263,6 +264,9 @@ func (r *read) run(open []*partition) error {
 			case failed:
 				r.fail(p)
 				left--
+				if concernsAll(p.err) {
+					return p.err
+				}
 			case moved:
 				r.dispatch(p)
 			default:
@@ -299,6 +303,13 @@ func (r *read) pause(p *partition) time.Duration {
 		return 0
 	}
 	return backOff(p.attempts - 1)
+}
+
+// concernsAll reports whether no partition can be read after err.
+func concernsAll(err error) bool {
+	var denied *TopicAuthorizationError
+	var auth *AuthError
+	return errors.As(err, &denied) || errors.As(err, &auth)
 }
 
 func (r *read) fail(p *partition) {
@@ -442,14 +453,15 @@ func (r *read) count(bytes, records, offsets int64) {
 	}
 }
 
-// coverage ends the run: what is incomplete without a reason was interrupted.
-func (r *read) coverage() []source.Coverage {
+// coverage closes the books: a partition that is incomplete without a reason of its own has that of the run's end.
+func (r *read) coverage(end error) []source.Coverage {
+	if end == nil || errors.Is(end, context.Canceled) {
+		end = errInterrupted
+	}
 	all := make([]source.Coverage, len(r.parts))
 	for i, p := range r.parts {
 		if p.coverage.Err == nil && !p.done() {
-			p.coverage.Err = &PartitionError{
-				Topic: r.s.config.Topic, Partition: p.id, Offset: p.position, Err: errInterrupted,
-			}
+			p.coverage.Err = &PartitionError{Topic: r.s.config.Topic, Partition: p.id, Offset: p.position, Err: end}
 		}
 		all[i] = p.coverage
 	}

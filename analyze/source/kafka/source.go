@@ -69,7 +69,7 @@ func (s *Source) Plan(ctx context.Context) (*source.Plan, error) {
 		return nil, errors.New("no topic given")
 	}
 	giveUp := time.Now().Add(s.config.ConnectTimeout)
-	c, err := s.metadata(ctx)
+	c, err := s.settledMetadata(ctx, giveUp)
 	if err != nil {
 		return nil, s.explainTopic(ctx, err)
 	}
@@ -99,6 +99,22 @@ func (s *Source) Plan(ctx context.Context) (*source.Plan, error) {
 		return nil, context.Cause(ctx)
 	}
 	return s.plan(c, ids, surveyed)
+}
+
+// settledMetadata is metadata, asked for again while the cluster says that the topic's trouble will pass, as it does of
+// one that was just created.
+func (s *Source) settledMetadata(ctx context.Context, giveUp time.Time) (*cluster, error) {
+	for attempt := 0; ; attempt++ {
+		c, err := s.metadata(ctx)
+		var code Code
+		pause := backOff(attempt)
+		if err == nil || !errors.As(err, &code) || !code.passing() || time.Now().Add(pause).After(giveUp) {
+			return c, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // positions are the questions of a plan; their order is what plan relies on.
