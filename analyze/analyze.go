@@ -21,6 +21,7 @@ type Config struct {
 	Candidates  []plan.To               // kept exact beside them, for later questions to the profile
 	Skew        skew.Config
 	Sample      *sample.Config // nil: read everything
+	SampleOver  int64          // sample only ranges of more bytes on disk; 0: always
 	Profile     profile.Config // its Partitioner and Candidates are set by Run
 }
 
@@ -106,7 +107,7 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 
 // read reads the plan whole or samples it. Estimates are nil when everything was read.
 func read(ctx context.Context, src source.Source, reading *source.Plan, cfg Config, candidates []profile.CandidateSpec, sink source.Sink) ([]source.Coverage, *sample.Estimates, error) {
-	if cfg.Sample == nil {
+	if cfg.Sample == nil || reading.DiskBytes() < cfg.SampleOver {
 		coverage, err := src.Read(ctx, reading, sink)
 		return coverage, nil, err
 	}

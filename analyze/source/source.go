@@ -92,6 +92,7 @@ type Partition struct {
 	HighWatermark    int64 // -1: not asked for
 	LastStableOffset int64 // -1: not asked for (read_uncommitted)
 	Leader           int32 // broker id; -1: none
+	DiskBytes        int64 // of the leader's log, compressed as stored; 0: not known
 	Err              error // why this partition cannot be read; nil otherwise
 }
 
@@ -103,6 +104,28 @@ type Plan struct {
 	Spans         []Span      // by Partition, then Start; disjoint; none empty
 	Isolation     Isolation
 	Range         string // the range as the user asked for it, for the report: "earliest..latest", "tail 1000", …
+}
+
+// assumedSize is taken for an offset whose partition's size on disk is not known: a small record, compressed or not.
+const assumedSize = 256
+
+// DiskBytes is about what the plan's spans take on disk: each partition's log in proportion to the offsets asked for,
+// or 256 bytes an offset where the cluster does not tell.
+func (p *Plan) DiskBytes() int64 {
+	asked := make(map[int32]float64, len(p.Partitions))
+	for _, s := range p.Spans {
+		asked[s.Partition] += float64(s.End - s.Start)
+	}
+	var total float64
+	for _, part := range p.Partitions {
+		end := max(part.HighWatermark, part.LastStableOffset)
+		if held := end - part.LogStartOffset; part.DiskBytes > 0 && held > 0 {
+			total += float64(part.DiskBytes) * min(1, asked[part.ID]/float64(held))
+		} else {
+			total += assumedSize * asked[part.ID]
+		}
+	}
+	return int64(total)
 }
 
 // Coverage says what was read of one partition.

@@ -35,6 +35,7 @@ type judgeFlags struct {
 	top         int
 	outputs     []string
 	redact      bool
+	sample      sampleFlags
 }
 
 func (f *judgeFlags) register(cmd *cobra.Command) {
@@ -47,13 +48,14 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.top, "top", 20, "keys to list at least")
 	flags.StringArrayVarP(&f.outputs, "output", "o", nil,
 		"`FORMAT[=FILE]`: "+strings.Join(formats(), ", ")+"; repeatable (default text)")
+	f.sample.register(cmd)
 	flags.BoolVar(&f.redact, "redact", false, "show keyed hashes instead of keys; the secret comes from "+redactSecretEnv)
 	_ = cmd.RegisterFlagCompletionFunc("partitioner", completePartitioner)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // config builds the pipeline's configuration and checks the outputs, so that a slip is told before hours of reading.
-func (f *judgeFlags) config() (analyze.Config, []reports.Output, error) {
+func (f *judgeFlags) config(now time.Time) (analyze.Config, []reports.Output, error) {
 	pt, err := partitioner.Parse(f.partitioner)
 	if err != nil {
 		return analyze.Config{}, nil, fmt.Errorf("--partitioner: %w", err)
@@ -65,6 +67,9 @@ func (f *judgeFlags) config() (analyze.Config, []reports.Output, error) {
 		return cfg, nil, fmt.Errorf("--memory: %w", err)
 	}
 	if cfg.Candidates, err = parseCounts("--candidates", f.candidates); err != nil {
+		return cfg, nil, err
+	}
+	if err := f.sample.set(&cfg, now); err != nil {
 		return cfg, nil, err
 	}
 	var outputs []reports.Output
@@ -101,11 +106,12 @@ func newAnalyzeCommand() *cobra.Command {
 		Short: "Report where a topic's keys land, which are hot, and what that means",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, outputs, err := judge.config()
+			now := time.Now()
+			cfg, outputs, err := judge.config(now)
 			if err != nil {
 				return usageError{err}
 			}
-			src, err := read.open(cmd, time.Now())
+			src, err := read.open(cmd, now)
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,8 @@ loads, the hottest partition and its keys, moved keys, records and bytes, and wh
 written never move.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, outputs, err := judge.config()
+			now := time.Now()
+			cfg, outputs, err := judge.config(now)
 			if err != nil {
 				return usageError{err}
 			}
@@ -33,7 +34,7 @@ written never move.`,
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
-			src, err := read.open(cmd, time.Now())
+			src, err := read.open(cmd, now)
 			if err != nil {
 				return err
 			}
