@@ -59,7 +59,7 @@ func Classes() []Class {
 // keys are taken to be ASCII text, on which two more classes coincide. The class itself is not in the answer, and the order
 // is that of [Classes]. It panics when n is not positive; an unknown id and "none" have nothing alike.
 //
-// At n = 1 every class places alike, at n = 2 every reduction of one hash does, and where n is a power of two the mask
+// At n = 1 every class places alike, at n = 2 every reduction of one hash does and some hashes are one, and where n is a power of two the mask
 // and the unsigned remainder do.
 func Alike(class string, n int32, ascii bool) []string {
 	if n <= 0 {
@@ -98,8 +98,15 @@ func (c Class) shape(n int32, ascii bool) shape {
 	if s.reduce == reduceAbs && n == 2 {
 		s.reduce = reduceMask // negation keeps parity
 	}
+	if n == 2 && slices.Contains(parityFamilies, s.family) {
+		return shape{"parity", reduceMask}
+	}
 	return s
 }
+
+// parityFamilies start from an odd number and multiply by odd ones, so that their lowest bit is the parity of the key
+// bytes' lowest bits, inverted: with two partitions they are one mapping.
+var parityFamilies = []string{"fnv1a", "fnv1", "djb2rev", "java bytes"}
 
 func findClass(id string) (Class, bool) {
 	i := slices.IndexFunc(classes, func(c Class) bool { return c.ID == id })

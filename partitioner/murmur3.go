@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// murmur3 is MurmurHash3 x86_32.
+// murmur3Hash is MurmurHash3 x86_32.
 //
 // Source: aappleby/smhasher src/MurmurHash3.cpp, MurmurHash3_x86_32.
-func murmur3(key []byte, seed uint32) uint32 {
+func murmur3Hash(key []byte, seed uint32) uint32 {
 	const (
 		c1 = 0xcc9e2d51
 		c2 = 0x1b873593
@@ -38,7 +38,7 @@ func placeMaxwell(key []byte, counts, out []int32) error {
 	if !utf8.Valid(key) {
 		return errNotText
 	}
-	absAll(murmur3(key, maxwellSeed), counts, out)
+	absAll(murmur3Hash(key, maxwellSeed), counts, out)
 	return nil
 }
 
@@ -47,6 +47,6 @@ func placeMurmur3Seed0(key []byte, counts, out []int32) error {
 	if !utf8.Valid(key) {
 		return errNotText
 	}
-	unsignedAll(murmur3(key, 0), counts, out)
+	unsignedAll(murmur3Hash(key, 0), counts, out)
 	return nil
 }

@@ -282,10 +282,10 @@ func valueList(c Client) string {
 	return text
 }
 
+var separators = strings.NewReplacer("-", "", "_", "", " ", "")
+
 // fold removes what people spell in more than one way.
-func fold(name string) string {
-	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-}
+func fold(name string) string { return separators.Replace(strings.ToLower(name)) }
 
 // suggest names up to three known names within a third of the wanted one's length in edits.
 func suggest(want string, names []string) string {

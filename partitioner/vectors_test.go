@@ -451,7 +451,7 @@ func TestHashVectors(t *testing.T) {
 			return // provenance
 		}
 		row := decode[struct {
-			I                        int
+			I                       int
 			Murmur2, CRC32, FNV1a32 uint32
 		}](t, b)
 		rows++
@@ -502,7 +502,7 @@ func TestMoreHashVectors(t *testing.T) {
 	columns := []func([]byte) (int64, bool){
 		unsigned(murmur2), unsigned(fnv1a), unsigned(crc), signed(kafkajsLegacy), unsigned(phash2), unsigned(md5Sum), unsigned(xxh32),
 		unsigned(kafkaNode31), unsigned(djb2Reverse), text(javaString), signed(javaBytes),
-		signed(func(key []byte) uint32 { return murmur3(key, maxwellSeed) }), signed(debeziumMurmur3),
+		signed(func(key []byte) uint32 { return murmur3Hash(key, maxwellSeed) }), signed(debeziumMurmur3),
 	}
 	rows, cells := 0, 0
 	var header []string
