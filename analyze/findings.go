@@ -38,6 +38,8 @@ func findings(r *Result) []finding.Finding {
 	fs = append(fs, hotKeyFindings(r)...)
 	fs = append(fs, hotPartitionFindings(r)...)
 	fs = append(fs, ceilingFindings(r)...)
+	fs = append(fs, causeFinding(r)...)
+	fs = append(fs, sampleFindings(r)...)
 	fs = append(fs, movedKeyFindings(r)...)
 	fs = append(fs, unkeyedFindings(r)...)
 	fs = append(fs, cardinalityFinding(r)...)
@@ -176,6 +178,9 @@ func hotKeyFinding(r *Result, v skew.Verdict, unit string, k, inRecords, inBytes
 		f.Severity = finding.Info
 		f.What += " Whether it is hot cannot be told."
 		f.Do = "Give more --memory for exact counts."
+		if r.Sample != nil {
+			f.Do = "Read more: a finer --precision, higher limits, or --sample full."
+		}
 		return f
 	}
 	f.Subject = partitionsOf(k.Where)
@@ -275,6 +280,104 @@ func ceilingText(s *skew.Skew) string {
 		return hi
 	}
 	return lo + " to " + hi
+}
+
+// leastPAR is the unevenness below which nobody asks for a reason.
+const leastPAR = 1.1
+
+// causeFinding says why the loads are uneven, by the weight with the stronger cause.
+func causeFinding(r *Result) []finding.Finding {
+	s := &r.Records
+	if r.Bytes.Explanation.Cause > s.Explanation.Cause {
+		s = &r.Bytes
+	}
+	x := s.Explanation
+	f := finding.Finding{Severity: finding.Warning, Unit: s.Unit.String()}
+	expected := fmt.Sprintf("max/mean of keyed %s is %s; hashing these keys at random gives %s, %s in one case of twenty",
+		s.Unit, finding.Times(x.Observed), finding.Times(x.Expected.Median), finding.Times(x.Expected.P95))
+	switch x.Cause {
+	case skew.NotHashed:
+		f.ID, f.Severity = finding.NotHashed, finding.Critical
+		f.What = fmt.Sprintf("No hash explains the loads: %s (p = %.2g).", expected, x.Expected.P)
+		f.Do = "Find what chose the partition before planning: another partitioner, an old partition count, explicit partitions."
+		if x.Removed > 0 && x.ExpectedWithout.P < x.Expected.P {
+			f.What = fmt.Sprintf("No hash explains the loads: without %s, max/mean of keyed %s is %s where chance gives %s (p = %.2g).",
+				finding.Plural(int64(x.Removed), "hot key", "hot keys"), s.Unit, finding.Times(x.ObservedWithout),
+				finding.Times(x.ExpectedWithout.Median), x.ExpectedWithout.P)
+		}
+	case skew.SeveralHeavyKeys:
+		f.ID = finding.SeveralHeavyKeys
+		f.What = fmt.Sprintf("Many keys are heavy: without the %s hottest, max/mean of keyed %s is still %s (%s with them).",
+			finding.Count(int64(x.Removed)), s.Unit, finding.Times(x.ObservedWithout), finding.Times(x.Observed))
+		f.Do = "Splitting one key does not level it; plan for the hottest partition, or assign the heavy keys by hand."
+	case skew.FewKeys:
+		f.ID, f.Severity = finding.FewKeys, finding.Info
+		f.What = fmt.Sprintf("Uneven as %.0f effective keys are under any hash: %s.", x.EffectiveKeys, expected)
+		f.Do = "A finer key levels it; another hash or count only reshuffles it."
+	case skew.UnkeyedTraffic:
+		f.ID = finding.UnkeyedTraffic
+		f.What = fmt.Sprintf("Records without a key make the loads uneven: max/mean of %s is %s, of the keyed ones %s.",
+			s.Unit, finding.Times(s.Measures.PAR), finding.Times(x.Observed))
+		f.Do = "Look at the null keys of each partition: which client sends them, and how it spreads them."
+	case skew.ByChanceOnly:
+		if x.Observed <= leastPAR {
+			return nil
+		}
+		f.ID, f.Severity = finding.SkewByChance, finding.Info
+		f.What = fmt.Sprintf("What is uneven is chance: %s.", expected)
+		f.Do = "Nothing is wrong with the keys or the partitioner."
+	default:
+		return nil
+	}
+	return []finding.Finding{f}
+}
+
+// fewBlocks is the number of blocks below which no interval deserves its name.
+const fewBlocks = 30
+
+func sampleFindings(r *Result) []finding.Finding {
+	e := r.Sample
+	if e == nil {
+		return nil
+	}
+	var fs []finding.Finding
+	byLimit := strings.HasPrefix(e.Stopped, "max-") && e.HalfWidth > 0
+	if e.Blocks < fewBlocks && e.Blocks < e.BlocksAll || byLimit {
+		f := finding.Finding{
+			ID: finding.SampleTooSmall, Severity: finding.Warning,
+			What: fmt.Sprintf("%s of %s were read; shares of keys that may be hot are known to within %s.",
+				finding.Plural(e.Blocks, "block", "blocks"), finding.Count(e.BlocksAll), finding.Percent(e.HalfWidth)),
+			Do: "Allow more (--max-bytes, --max-records, --max-time) or read everything with --sample full.",
+		}
+		if byLimit {
+			f.What = fmt.Sprintf("Sampling ended by %s: %s", e.Stopped, f.What)
+		}
+		fs = append(fs, f)
+	}
+	more := 0
+	for _, k := range e.Keys {
+		if !k.Drift {
+			continue
+		}
+		if len(fs) > keysListed {
+			more++
+			continue
+		}
+		fs = append(fs, finding.Finding{
+			ID: finding.Drift, Severity: finding.Info, Unit: profile.Records.String(), Key: k.Key, HasKey: true,
+			What: fmt.Sprintf("Key {key} has %s of records in the earlier half of the range and %s in the later.",
+				finding.Percent(k.Early.Share), finding.Percent(k.Late.Share)),
+			Do: "Judge what is coming by the later half: --since or --tail.",
+		})
+	}
+	if more > 0 {
+		fs = append(fs, finding.Finding{
+			ID: finding.Drift, Severity: finding.Info,
+			What: fmt.Sprintf("%s more keys drift.", finding.Count(int64(more))),
+			Do:   "Judge what is coming by the later half: --since or --tail.",
+		})
+	}
+	return fs
 }
 
 // movedKeyFindings reports the hot keys that a plan sends elsewhere, plan by plan.

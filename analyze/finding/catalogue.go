@@ -16,6 +16,14 @@ const (
 	UnplaceableKeys     ID = "unplaceable-keys"
 	BoundedCounts       ID = "bounded-counts"
 	NoRecords           ID = "no-records"
+
+	SeveralHeavyKeys ID = "several-heavy-keys"
+	FewKeys          ID = "few-keys"
+	SkewByChance     ID = "skew-by-chance"
+	NotHashed        ID = "not-hashed"
+	UnkeyedTraffic   ID = "unkeyed-traffic"
+	SampleTooSmall   ID = "sample-too-small"
+	Drift            ID = "drift"
 )
 
 // Entry is the long form of a finding.
@@ -86,6 +94,67 @@ with a partitioner that is not the producer's is wrong.`,
 		Rule: "Reported when more than 0.1 % of keyed records are in another partition than the assumed partitioner gives.",
 		Do: `Find out what the producers use ("keyspread partitioners" lists what each client does by default) and name it with
 --partitioner; "keyspread locate --partitioner all -n N KEY" shows where each known partitioner puts a key you know.`,
+	},
+	{
+		ID:    NotHashed,
+		Title: "loads that no hash of these keys gives",
+		Meaning: `Placing the same keys at random thousands of times hardly ever gives loads as uneven as these, and the assumed
+partitioner does not explain them either. Something else chose the partition: another partitioner, a hash modulo an old
+partition count, an explicit partition, or one client pinned to a few partitions.`,
+		Rule: `Reported when PAR of the keyed records, or what is left of it without the hot keys, is reached in fewer than 0.2 % of
+the rehashes, exceeds their median by 5 %, and fewer than 99.9 % of keyed records are where the partitioner puts them.`,
+		Do: `Find the rule before planning: "keyspread locate --partitioner all -n N KEY" shows where each known partitioner puts a
+key; look for a past increase of the partition count and for producers that set the partition themselves.`,
+	},
+	{
+		ID:    SeveralHeavyKeys,
+		Title: "many heavy keys, not one",
+		Meaning: `Taking the heaviest keys away does not level the loads: the weight lies in many heavy keys, as in a steep Zipf
+distribution. Any hash spreads them unevenly, another one differently.`,
+		Rule: "Reported when a key is hot and PAR without the three hottest still exceeds r = 1.5 (--hot-ratio).",
+		Do: `No single key is to blame, so splitting one does not help. Plan for the hottest partition as it is, or assign the heavy
+keys by hand with a custom partitioner, at the price of keeping that table.`,
+	},
+	{
+		ID:    FewKeys,
+		Title: "uneven because the keys are effectively few",
+		Meaning: `The loads are about as uneven as any hash makes them for so few effective keys (1/sum of squared shares). It is
+arithmetic, not a defect.`,
+		Rule: "Reported when PAR exceeds r = 1.5, no key is hot, and there are fewer than 20 effective keys per partition.",
+		Do:   "A finer key levels it; another hash or another partition count only reshuffles it.",
+	},
+	{
+		ID:    SkewByChance,
+		Title: "unevenness that chance explains",
+		Meaning: `The loads are as uneven as the same keys would be under any hash. The report shows the ratio that chance gives beside
+the one observed.`,
+		Rule: "Reported, for information, when PAR exceeds 1.1 and nothing else explains it.",
+		Do:   "Nothing is wrong with the keys or the partitioner.",
+	},
+	{
+		ID:    UnkeyedTraffic,
+		Title: "the records without a key make the loads uneven",
+		Meaning: `Keyed records alone are level; records without a key lie in few partitions. A sticky client that ran briefly, one
+client with a fixed partition for null keys, or few large batches do that.`,
+		Rule: "Reported when PAR exceeds r = 1.5 and PAR of the keyed records does not.",
+		Do: `Look at the null-key figures of each partition. Sticky clients level out over time; a client that sends every null key to
+partition 0 does not.`,
+	},
+	{
+		ID:    SampleTooSmall,
+		Title: "the sample does not carry its intervals",
+		Meaning: `Fewer than 30 blocks were read, or the precision asked for was not reached before a limit ended the sampling. With so
+few blocks an interval can be far too narrow.`,
+		Rule: "Reported when fewer than 30 blocks were read, or sampling ended by a limit.",
+		Do:   "Allow more (--max-bytes, --max-records, --max-time), or read everything with --sample full.",
+	},
+	{
+		ID:    Drift,
+		Title: "a key's share differs between the earlier and the later half",
+		Meaning: `The blocks of the earlier and the later half of the range give the key different shares, beyond what their own spread
+explains. One figure for the whole range hides that.`,
+		Rule: "Reported in sampled runs when the two shares differ at the 5 % level, corrected for the number of keys compared.",
+		Do:   "Judge the later half by itself: --since, or --tail, describes what is coming.",
 	},
 	{
 		ID:    NullKeys,
