@@ -247,7 +247,7 @@ func hotPartitionFinding(s *skew.Skew) finding.Finding {
 // ceilingFindings says that the topic, or a candidate, lies beyond N* of the weight with the lower ceiling.
 func ceilingFindings(r *Result) []finding.Finding {
 	s := &r.Records
-	if r.Bytes.CeilingHi < s.CeilingHi {
+	if r.Bytes.CeilingHi < 0.95*s.CeilingHi { // bytes have to be clearly worse to be told instead
 		s = &r.Bytes
 	}
 	if math.IsInf(s.CeilingHi, 1) || len(s.Top) == 0 {
