@@ -67,7 +67,7 @@ func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 		if b.byID[p.ID] != nil {
 			return nil, fmt.Errorf("plan of topic %q names partition %d twice", plan.Topic, p.ID)
 		}
-		pb := newPartBuilder(p.ID, spans[p.ID], share(cfg.Memory, asked[p.ID], all), len(plan.Partitions), cfg)
+		pb := newPartBuilder(p.ID, spans[p.ID], share(cfg.Memory, asked[p.ID], all), plan.NumPartitions, cfg)
 		b.byID[p.ID] = pb
 		b.parts = append(b.parts, pb)
 	}
@@ -98,7 +98,7 @@ func (b *Builder) Batch(batch *source.Batch) error {
 func (b *Builder) Profile(cov []source.Coverage) (*Profile, error) {
 	p := &Profile{
 		Topic: b.plan.Topic, NumPartitions: int32(b.plan.NumPartitions), Partitioner: b.cfg.Partitioner.ID(),
-		Isolation: b.plan.Isolation, Range: b.plan.Range, Candidates: b.placing.candidates, cache: &cache{},
+		Isolation: b.plan.Isolation, Range: b.plan.Range, Candidates: b.placing.candidates, buckets: b.cfg.Buckets, cache: &cache{},
 	}
 	coverage := map[int32]source.Coverage{}
 	for _, c := range cov {
@@ -123,8 +123,7 @@ func (b *Builder) Profile(cov []source.Coverage) (*Profile, error) {
 			}
 		}
 		pb.part.Coverage = c
-		pb.part.tops = pb.grid.close()
-		pb.part.Grid = pb.grid.grid()
+		pb.part.Grid, pb.part.tops = pb.grid.result()
 		p.Partitions = append(p.Partitions, pb.part)
 	}
 	slices.SortFunc(p.Partitions, func(a, b Partition) int { return cmp.Compare(a.ID, b.ID) })
@@ -325,6 +324,7 @@ func (p *partBuilder) finish(pl *placing) error {
 		p.placed = pl.partition(p.part.ID)
 	}
 	t := p.table
+	p.grid.finish(t)
 	for i := range t.n {
 		e := t.entry(i)
 		home, err := p.placed.add(t.keyOf(e), e.weight())

@@ -1,6 +1,10 @@
 package profile
 
-import "github.com/zeebo/xxh3"
+import (
+	"slices"
+
+	"github.com/zeebo/xxh3"
+)
 
 const (
 	// minBucket is the width of a grid's buckets before they widen, in ms: a second, the least over which a rate means
@@ -102,24 +106,33 @@ func (g *gridBuilder) double() {
 	g.from, g.to = 0, 0
 }
 
-// close returns the heavy keys of each cell; nil where none are kept. It ends the counting of keys.
-func (g *gridBuilder) close() []closedTop {
-	if g.tops.keep == 0 {
-		return nil
-	}
+// finish closes all buckets and lets go of keys that are no longer in the table.
+func (g *gridBuilder) finish(t *table) {
 	g.tops.closeAll(g.lost(), g.cell)
-	out := make([]closedTop, len(g.cells))
-	for i := range out {
-		if c := g.tops.closed[g.first+int64(i)]; c != nil {
-			out[i] = *c
-		}
+	for _, c := range g.tops.closed {
+		c.keys = slices.DeleteFunc(c.keys, func(k topEntry) bool {
+			gone := t.findHash(k.hash) < 0
+			if gone {
+				c.drop(&k)
+			}
+			return gone
+		})
 	}
-	return out
 }
 
-// grid returns what was counted.
-func (g *gridBuilder) grid() Grid {
-	return Grid{Start: g.first * g.width, Width: g.width, Cells: g.cells}
+// result returns what was counted, and the heavy keys by cell; nil where none are kept.
+func (g *gridBuilder) result() (Grid, []closedTop) {
+	grid := Grid{Start: g.first * g.width, Width: g.width, Cells: g.cells}
+	if g.tops.keep == 0 {
+		return grid, nil
+	}
+	keys := make([]closedTop, len(g.cells))
+	for i := range keys {
+		if c := g.tops.closed[g.first+int64(i)]; c != nil {
+			keys[i] = *c
+		}
+	}
+	return grid, keys
 }
 
 // alignGrids gives all grids one width, the smallest at which all of their cells together stay within the limit.

@@ -110,7 +110,9 @@ func (p *Profile) topKey(group []place) TopKey {
 			home = at.part
 		}
 	}
-	k.Hi = k.Hi.Add(p.absent(group, home))
+	if !p.isRefined(k.Key) {
+		k.Hi = k.Hi.Add(p.absent(group, home))
+	}
 	return k
 }
 

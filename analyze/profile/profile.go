@@ -52,8 +52,8 @@ type Key struct {
 
 // Candidate names a placement that is computed for every key while the topic is read.
 type Candidate struct {
-	Partitioner   string // its ID
-	NumPartitions int32
+	Partitioner   string `json:"partitioner"` // its ID
+	NumPartitions int32  `json:"num_partitions"`
 }
 
 // Placed is how one partition's records would be placed under a [Candidate]. It is exact at any cardinality.
@@ -117,7 +117,9 @@ type Profile struct {
 	Candidates    []Candidate // Candidates[0] is the assumed partitioner at NumPartitions
 	Partitions    []Partition // those read, by ID
 
-	cache *cache // nil: nothing is kept
+	buckets int      // most cells of the topic's grid
+	refined [][]byte // keys that a second pass has counted exactly in every partition; sorted
+	cache   *cache   // nil: nothing is kept
 }
 
 // Total returns the weight of all data records.

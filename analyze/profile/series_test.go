@@ -194,7 +194,7 @@ func TestGridWidens(t *testing.T) {
 		for _, ts := range tt.times {
 			g.add(ts, 10)
 		}
-		got := g.grid()
+		got, _ := g.result()
 		sum := Weight{}
 		for _, c := range got.Cells {
 			sum = sum.Add(c)

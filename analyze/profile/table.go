@@ -169,11 +169,16 @@ func (t *table) makeRoom(size int) error {
 		}
 	}
 	if t.tight(t.n + 1) {
-		t.slots = make([]uint64, 2*len(t.slots))
-		t.mask = uint64(len(t.slots) - 1)
-		t.relink()
+		t.resize()
 	}
 	return nil
+}
+
+// resize doubles the slots.
+func (t *table) resize() {
+	t.slots = make([]uint64, 2*len(t.slots))
+	t.mask = uint64(len(t.slots) - 1)
+	t.relink()
 }
 
 // missing is the most a key that is not in the table can have had.
