@@ -1,0 +1,102 @@
+package placement
+
+import (
+	"keyspread/analyze/profile"
+	"keyspread/analyze/profile/sketch"
+)
+
+// pair is one placement: a key in a partition, and what was counted of it there.
+type pair struct {
+	key         []byte
+	partition   int32
+	records     int64
+	first, last int64 // ms; -1: no record had a time
+	ranked      bool  // in the sample of keys by their hash; otherwise among the heaviest keys only
+	heavy       bool  // among the heaviest keys, all of which are held
+}
+
+// evidence is the placements that are compared: all of them, or those of the heaviest keys and of a sample of keys that
+// is taken by their hash, so that a key is in it with all of its partitions or not at all.
+type evidence struct {
+	n          int32 // partitions of the topic
+	partitions int   // of them, those read
+	pairs      []pair
+	all        bool  // every placement of the topic is held
+	held       int64 // placements in the profile's tables
+	ranked     int   // pairs in the sample by hash
+	population int64 // placements of the topic, about; ranked when all are held
+	heavy      int64 // records of heavy pairs
+	records    int64 // keyed records of the topic, those with an empty key left out
+	counted    int64 // of them, those in the profile's tables
+}
+
+// collect takes at most about limit placements, and those of the heaviest keys.
+func collect(p *profile.Profile, limit, heaviest int) *evidence {
+	ev := &evidence{n: p.NumPartitions, partitions: len(p.Partitions)}
+	for i := range p.Partitions {
+		part := &p.Partitions[i]
+		ev.held += int64(part.NumKeys())
+		ev.records += part.Total.Records - part.NullKey.Records - part.EmptyKey.Records
+	}
+	below := uint64(sketch.MaxTheta)
+	if p.Mode() != profile.Exact {
+		below = p.Theta().Theta
+	} else if ev.held > int64(limit) {
+		below = uint64(float64(sketch.MaxTheta) * float64(limit) / float64(ev.held))
+	}
+	ev.all = below == sketch.MaxTheta && p.Mode() == profile.Exact
+	heavy := map[string]bool{}
+	if !ev.all {
+		for _, k := range p.Top(heaviest, profile.Records) {
+			heavy[string(k.Key)] = true
+		}
+	}
+	for i := range p.Partitions {
+		p.Partitions[i].EachKey(func(k profile.Key) bool {
+			if len(k.Key) == 0 {
+				return true
+			}
+			ev.counted += k.Lo.Records
+			isHeavy := len(heavy) > 0 && heavy[string(k.Key)]
+			ranked := below == sketch.MaxTheta || sketch.HashOf(k.Key).Rank() < below
+			if ranked || isHeavy {
+				ev.add(pair{
+					key: k.Key, partition: k.Partition, records: k.Lo.Records, first: k.First, last: k.Last,
+					ranked: ranked, heavy: isHeavy,
+				})
+			}
+			return true
+		})
+	}
+	ev.population = int64(ev.ranked)
+	if below < sketch.MaxTheta {
+		ev.population = max(ev.held, int64(float64(ev.ranked)/(float64(below)/float64(sketch.MaxTheta))))
+	}
+	return ev
+}
+
+func (ev *evidence) add(p pair) {
+	ev.pairs = append(ev.pairs, p)
+	if p.ranked {
+		ev.ranked++
+	}
+	if p.heavy {
+		ev.heavy += p.records
+	}
+}
+
+// thin returns at most about limit of the pairs for which keep holds, evenly spaced.
+func (ev *evidence) thin(limit int, keep func(i int) bool) []pair {
+	var kept []int
+	for i := range ev.pairs {
+		if keep(i) {
+			kept = append(kept, i)
+		}
+	}
+	step := max(1, (len(kept)+limit-1)/limit)
+	out := make([]pair, 0, len(kept)/step+1)
+	for i := 0; i < len(kept); i += step {
+		out = append(out, ev.pairs[kept[i]])
+	}
+	return out
+}
