@@ -3,6 +3,8 @@ package profile
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 
 	"keyspread/analyze/source"
@@ -131,4 +133,82 @@ func TestNoAllocationPerRecord(t *testing.T) {
 	if got := testing.AllocsPerRun(5, feed); got != 0 {
 		t.Errorf("%v allocations for 100000 records of known keys, want 0", got)
 	}
+}
+
+// BenchmarkNearlyDistinct counts 20 million records of 16.5 million keys in 12 partitions within 64 MiB, which is made
+// as it is read, so that the process holds little else. It prints the error bound and how far the estimate of distinct
+// keys is off, in standard errors.
+func BenchmarkNearlyDistinct(b *testing.B) {
+	const (
+		n          = 20_000_000
+		partitions = 12
+	)
+	for b.Loop() {
+		plan := &source.Plan{Topic: "t", NumPartitions: partitions}
+		for id := range int32(partitions) {
+			plan.Partitions = append(plan.Partitions, source.Partition{ID: id})
+			plan.Spans = append(plan.Spans, source.Span{Partition: id, Start: 0, End: n / partitions})
+		}
+		cfg := benchConfig(64 << 20)
+		bl, err := NewBuilder(plan, cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(5, 6))
+		seen := make([]uint64, 50_000_000/64+1) // which of 50 million keys have come
+		distinct := 0
+		var batches [partitions]source.Batch
+		var bufs [partitions][]byte
+		for i := range n {
+			k := r.Uint64N(50_000_000)
+			if seen[k/64]>>(k%64)&1 == 0 {
+				seen[k/64] |= 1 << (k % 64)
+				distinct++
+			}
+			var scratch [32]byte
+			key := fmt.Appendf(scratch[:0], "user-%x", k*0x9E3779B97F4A7C15)
+			id, _ := one(testPartitioner, key, partitions)
+			from := len(bufs[id])
+			bufs[id] = append(bufs[id], key...)
+			at := &batches[id]
+			at.Partition = id
+			at.Records = append(at.Records, source.Record{Timestamp: 1_700_000_000_000 + int64(i)/10, Key: bufs[id][from:len(bufs[id]):len(bufs[id])], ValueSize: int32(100 + k%500)})
+			if len(at.Records) == 500 {
+				if err := bl.Batch(at); err != nil {
+					b.Fatal(err)
+				}
+				at.Records, bufs[id] = at.Records[:0], bufs[id][:0]
+			}
+		}
+		p, err := bl.Profile(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		d := p.Distinct()
+		b.ReportMetric(float64(p.Missing().Records)/n*1e6, "E_ppm")
+		b.ReportMetric((float64(d.Keys)/float64(distinct)-1)/d.StdErr, "distinct_off_se")
+		var held, keys int64
+		for i := range p.Partitions {
+			held += p.Partitions[i].keys.memory()
+			keys += int64(p.Partitions[i].NumKeys())
+		}
+		b.ReportMetric(float64(held)/(1<<20), "tables_MiB")
+		b.ReportMetric(peakMiB(), "peak_rss_MiB")
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")
+}
+
+// peakMiB is the most memory the process has had resident; 0 where the system does not tell.
+func peakMiB() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kb float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kb); err == nil {
+			return kb / 1024
+		}
+	}
+	return 0
 }

@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"keyspread/analyze/profile/sketch"
 )
@@ -143,12 +144,9 @@ func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 
 // candidateList names the profile's candidates for a message.
 func (p *Profile) candidateList() string {
-	s := ""
+	names := make([]string, len(p.Candidates))
 	for i, c := range p.Candidates {
-		if i > 0 {
-			s += ", "
-		}
-		s += fmt.Sprintf("%s:%d", c.Partitioner, c.NumPartitions)
+		names[i] = fmt.Sprintf("%s:%d", c.Partitioner, c.NumPartitions)
 	}
-	return s
+	return strings.Join(names, ", ")
 }

@@ -1,6 +1,9 @@
 package profile
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // How a purge chooses what leaves; see [table.purge].
 const (
@@ -57,11 +60,20 @@ func (t *table) raise(d Weight) {
 	t.errs = append(t.errs, e)
 }
 
+// look is the memory for one look at a table's credits.
+type look struct {
+	credits        [purgeSample]Weight
+	records, sizes [purgeSample]int64
+}
+
+var looks = sync.Pool{New: func() any { return new(look) }}
+
 // decrement returns by how much E must rise for about half of the entries to leave.
 func (t *table) decrement() Weight {
-	var records, sizes []int64
-	var credits []Weight
-	step := max(1, t.n/purgeSample)
+	look := looks.Get().(*look)
+	defer looks.Put(look)
+	credits, records, sizes := look.credits[:0], look.records[:0], look.sizes[:0]
+	step := max(1, (t.n+purgeSample-1)/purgeSample)
 	for i := 0; i < t.n; i += step {
 		if e := t.entry(i); !t.sample.pins(e) {
 			c := t.credit(e)

@@ -9,11 +9,12 @@ import (
 )
 
 // The heavy keys of each time bucket are counted beside the table, so that a key that is hot for a while only is seen.
+// Errors of a few percent of one partition's bucket do no harm: a key that lifts its partition by half has a third of it.
 const (
 	topSlots  = 128 // of an open bucket
 	topUsed   = 96  // keys that it counts at most
 	topWindow = 4   // newest buckets of a partition that take records in any order; records of older ones come late
-	topShift  = 8   // a key is looked at once its total is above 2^-8 of what its bucket holds so far
+	topShift  = 6   // a key is looked at once its total is above 2^-6 of what its bucket holds so far
 
 	// topMemory bounds the closed buckets of all partitions, and with it how many keys each keeps.
 	topMemory    = 64 << 20

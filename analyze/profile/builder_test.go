@@ -1,0 +1,295 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+
+	"keyspread/analyze/profile/sketch"
+	"keyspread/analyze/source"
+	"keyspread/partitioner"
+)
+
+func TestValidate(t *testing.T) {
+	for _, tt := range []struct {
+		want   string
+		change func(c *Config)
+	}{
+		{"", func(*Config) {}},
+		{"without a partitioner", func(c *Config) { c.Partitioner = nil }},
+		{"at least 1048576", func(c *Config) { c.Memory = 1 << 19 }},
+		{"0 time buckets", func(c *Config) { c.Buckets = 0 }},
+		{"names no partitioner", func(c *Config) { c.Candidates = []CandidateSpec{{nil, 3}} }},
+		{"fnv: 0 partitions", func(c *Config) { c.Candidates = []CandidateSpec{{testPartitioner, 0}} }},
+	} {
+		c := config(1 << 30)
+		tt.change(&c)
+		checkError(t, c.Validate(), tt.want)
+	}
+}
+
+func checkError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("error %v, want none", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("error %v, want one with %q", err, want)
+	}
+}
+
+func TestNewBuilderRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		want   string
+		change func(p *source.Plan, c *Config)
+	}{
+		{"", func(*source.Plan, *Config) {}},
+		{"0 partitions", func(p *source.Plan, _ *Config) { p.NumPartitions = 0 }},
+		{"partition 4 of 4", func(p *source.Plan, _ *Config) { p.Partitions[0].ID = 4 }},
+		{"partition 1 twice", func(p *source.Plan, _ *Config) { p.Partitions[0].ID = 1 }},
+		{"bad span 5..5 of partition 2", func(p *source.Plan, _ *Config) { p.Spans = []source.Span{{Partition: 2, Start: 5, End: 5}} }},
+		// 4 partitions times 17 million loads of 16 bytes are more than 1 GiB
+		{"fnv with 17000000 partitions: the loads of all candidates over the 4 partitions read would take more than the limit of 1024 MiB", func(_ *source.Plan, c *Config) {
+			c.Candidates = []CandidateSpec{{testPartitioner, 17_000_000}}
+		}},
+	} {
+		p := &source.Plan{Topic: "t", NumPartitions: 4, Partitions: []source.Partition{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}}
+		c := config(1 << 30)
+		tt.change(p, &c)
+		_, err := NewBuilder(p, c)
+		checkError(t, err, tt.want)
+	}
+	b, err := NewBuilder(&source.Plan{Topic: "t", NumPartitions: 4, Partitions: []source.Partition{{ID: 2}}}, config(1<<30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int32{-1, 0, 3} {
+		checkError(t, b.Batch(&source.Batch{Partition: id}), fmt.Sprintf("a batch of partition %d", id))
+	}
+}
+
+// Memory goes by offsets asked for, with a floor, and adds up to no more than was given.
+func TestShare(t *testing.T) {
+	for _, tt := range []struct {
+		memory    int64
+		part, all uint64
+		want      int64
+	}{
+		{1 << 30, 1, 4, 1 << 28},
+		{1 << 30, 1, 1, 1 << 30},
+		{1 << 30, 0, 10, floorBytes},
+		{1 << 30, 0, 0, floorBytes},
+		{1 << 62, 1 << 62, 1 << 62, 1 << 62}, // the product does not fit 64 bits
+	} {
+		if got := share(tt.memory, tt.part, tt.all); got != tt.want {
+			t.Errorf("share(%d, %d, %d) = %d, want %d", tt.memory, tt.part, tt.all, got, tt.want)
+		}
+	}
+}
+
+func TestCandidatesOnce(t *testing.T) {
+	cfg := config(1 << 30)
+	cfg.Candidates = append(cfg.Candidates, cfg.Candidates[0], CandidateSpec{testPartitioner, 4})
+	b, err := NewBuilder(&source.Plan{Topic: "t", NumPartitions: 4}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.Profile(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Candidate{{"fnv", 4}, {"fnv", 18}, {"other", 12}, {"fnv", 24}}
+	if !slices.Equal(p.Candidates, want) {
+		t.Errorf("candidates %v, want %v", p.Candidates, want)
+	}
+	if p.Mode() != Exact || p.Total() != (Weight{}) || p.Distinct().Keys != 0 || p.Top(3, Records) != nil && len(p.Top(3, Records)) != 0 {
+		t.Errorf("an empty profile says %v %v %v", p.Mode(), p.Total(), p.Distinct())
+	}
+}
+
+// Two keys under one 128-bit hash, forged here as nobody can find any, are one key unless bytes are compared.
+func TestVerifyKeys(t *testing.T) {
+	h := xxh3.Uint128{Hi: 1, Lo: 2}
+	for _, verify := range []bool{false, true} {
+		tab := newTable(1<<20, verify)
+		if _, err := tab.enter(h, []byte("a")); err != nil {
+			t.Fatal(err)
+		}
+		if got := tab.find(h, []byte("b")); (got < 0) != verify {
+			t.Errorf("verify %v: key b is found at %d", verify, got)
+		}
+		if got := tab.find(h, []byte("a")); got != 0 {
+			t.Errorf("verify %v: key a is found at %d, want 0", verify, got)
+		}
+	}
+	s := keyed("zipf", 3, 20_000, 1, zipf(3000, 1))
+	cfg := config(1 << 30)
+	want := dump(s.build(t, cfg, 1))
+	cfg.VerifyKeys = true
+	if !slices.Equal(dump(s.build(t, cfg, 1)), want) {
+		t.Error("comparing key bytes changes the profile")
+	}
+}
+
+// In exact mode any candidate can be asked for afterwards.
+func TestPlace(t *testing.T) {
+	for i, s := range streams() {
+		if i%6 != 0 && !strings.HasPrefix(s.name, "odd") {
+			continue
+		}
+		cfg := config(1 << 30)
+		p := s.build(t, cfg, 1)
+		for c, spec := range specsOf(cfg, s.partitions) {
+			got, err := p.Place(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got {
+				want := &p.Partitions[i].Placed[c]
+				if !slices.Equal(got[i].Loads, want.Loads) || got[i].Moved != want.Moved || got[i].Unkeyed != want.Unkeyed || got[i].Unplaced != want.Unplaced {
+					t.Errorf("%s: candidate %d, partition %d: %v, want %v", s.name, c, i, got[i], want)
+				}
+			}
+		}
+	}
+	p := smallProfile(t, true)
+	_, err := p.Place(CandidateSpec{testPartitioner, 5})
+	checkError(t, err, "only the candidates fixed before the run are known (fnv:2, fnv:3)")
+	_, err = smallProfile(t, false).Place(CandidateSpec{testPartitioner, 1 << 30})
+	checkError(t, err, "more than the limit")
+}
+
+// failing is a partitioner whose process has died.
+type failing struct{ fnvPartitioner }
+
+func (failing) Place([]byte, []int32, []int32) (bool, error) {
+	return false, errors.New("exit status 2")
+}
+
+var _ partitioner.Partitioner = failing{}
+
+func TestPartitionerFails(t *testing.T) {
+	s := keyed("all distinct", 1, 5000, 1, uniform(1<<40))
+	cfg := config(1 << 30)
+	cfg.Candidates = []CandidateSpec{{failing{fnvPartitioner{id: "exec:mine"}}, 3}}
+	b, err := NewBuilder(s.plan(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.feed(t, b, 1)
+	_, err = b.Profile(nil)
+	checkError(t, err, "by exec:mine: exit status 2")
+	// and when a key has to leave the table
+	if b, err = NewBuilder(s.plan(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	b.parts[0].table.budget = 50 << 10
+	recs := s.byPartition()[0]
+	err = b.Batch(&source.Batch{Records: recs})
+	checkError(t, err, "by exec:mine: exit status 2")
+}
+
+// Estimates of distinct keys are within three standard errors, over many streams; 95 % intervals hold for most.
+func TestDistinctEstimates(t *testing.T) {
+	outside, all := 0, 0
+	for _, s := range streams() {
+		p := s.build(t, config(MinMemory), 1)
+		if p.Mode() == Exact {
+			continue
+		}
+		all++
+		tr := s.truth(nil)
+		several := int64(0)
+		for _, in := range tr.keys {
+			if len(in) > 1 {
+				several++
+			}
+		}
+		d := p.Distinct()
+		if n := float64(len(tr.keys)); d.Exact || math.Abs(float64(d.Keys)-n) > 4*d.StdErr*n {
+			t.Errorf("%s: %d keys +- %.1f %%, want %d", s.name, d.Keys, 100*d.StdErr, len(tr.keys))
+		}
+		if n := int64(len(tr.keys)); n < d.Low || n > d.High || several < d.SeveralLow || several > d.SeveralHigh {
+			outside++
+			t.Logf("%s: %+v, truth %d, several %d", s.name, d, n, several)
+		}
+		for i := range p.Partitions {
+			n := 0.0
+			for _, in := range tr.keys {
+				if _, ok := in[int32(i)]; ok {
+					n++
+				}
+			}
+			if d := p.Partitions[i].Distinct(); math.Abs(float64(d.Keys)-n) > 4*d.StdErr*n+0.5 {
+				t.Errorf("%s: partition %d: %d keys +- %.1f %%, want %.0f", s.name, i, d.Keys, 100*d.StdErr, n)
+			}
+		}
+	}
+	if all < 15 || outside > all/5 {
+		t.Errorf("%d of %d intervals of 95 %% do not hold the truth", outside, all)
+	}
+}
+
+// Sketches of a profile are those of its key set, in exact and in bounded mode.
+func TestProfileSketches(t *testing.T) {
+	s := keyed("zipf", 3, 30_000, 1, zipf(60_000, 0.9))
+	all := sketch.NewHLL(hllBits)
+	ranks := map[uint64]bool{}
+	for i := range s.recs {
+		h := sketch.HashOf(s.recs[i].Key)
+		all.Add(h)
+		ranks[h.Rank()] = true
+	}
+	for _, memory := range []int64{MinMemory, 1 << 30} {
+		p := s.build(t, config(memory), 1)
+		if got := p.HLL(); !slices.Equal(got.Regs, all.Regs) {
+			t.Errorf("%v: HLL registers are not the key set's", p.Mode())
+		}
+		theta := p.Theta()
+		want := 0
+		for r := range ranks {
+			if r < theta.Theta {
+				want++
+				if _, ok := slices.BinarySearch(theta.Hashes, r); !ok {
+					t.Fatalf("%v: rank %d is not in the theta sketch", p.Mode(), r)
+				}
+			}
+		}
+		if len(theta.Hashes) != want || (theta.Theta == sketch.MaxTheta) != (p.Mode() == Exact) {
+			t.Errorf("%v: theta sketch has %d hashes below %d, want %d", p.Mode(), len(theta.Hashes), theta.Theta, want)
+		}
+	}
+}
+
+// The 100 heaviest keys of a skewed stream are exact though the table holds a fraction of the keys.
+func TestHeavyKeysAreExact(t *testing.T) {
+	for _, exponent := range []float64{1.1, 1.3} {
+		s := keyed("zipf", 1, 300_000, 7, zipf(1_000_000, exponent))
+		cfg := config(1 << 30)
+		b, err := NewBuilder(s.plan(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.parts[0].table.budget = 1 << 20 // about 10,000 keys
+		s.feed(t, b, 1)
+		p, err := b.Profile(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := s.truth(nil)
+		if p.Mode() != Bounded || len(tr.total) < 15_000 {
+			t.Fatalf("zipf %.1f: %v with %d keys: this tests nothing", exponent, p.Mode(), len(tr.total))
+		}
+		ranked := tr.ranked(Records)
+		for i, k := range p.Top(100, Records) {
+			if string(k.Key) != ranked[i] || k.Lo != tr.total[ranked[i]] || k.Hi != k.Lo {
+				t.Errorf("zipf %.1f: key %d is %q %v..%v, want %q %v", exponent, i, k.Key, k.Lo, k.Hi, ranked[i], tr.total[ranked[i]])
+			}
+		}
+	}
+}
