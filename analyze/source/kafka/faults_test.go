@@ -334,24 +334,15 @@ func TestReadFromThePreferredReplica(t *testing.T) {
 			c.ControlKey(int16(kmsg.Fetch), func(q kmsg.Request) (kmsg.Response, error, bool) {
 				c.KeepControl()
 				req := q.(*kmsg.FetchRequest)
-				answerWith := func(code Code, replica int32) (kmsg.Response, error, bool) {
-					answer := req.ResponseKind().(*kmsg.FetchResponse)
-					at, ap := kmsg.NewFetchResponseTopic(), kmsg.NewFetchResponseTopicPartition()
-					at.Topic = "near"
-					ap.ErrorCode, ap.PreferredReadReplica = int16(code), replica
-					at.Partitions = append(at.Partitions, ap)
-					answer.Topics = append(answer.Topics, at)
-					return answer, nil, true
-				}
 				if c.CurrentNode() == leader {
 					if n := atLeader.Add(1); req.Rack == "near-by" && (n == 1 || test.replicaFails == 0) {
-						return answerWith(0, follower)
+						return nearAnswer(req, codeNone, follower)
 					}
 					return nil, nil, false
 				}
 				atFollower.Add(1)
 				if test.replicaFails != 0 {
-					return answerWith(test.replicaFails, -1)
+					return nearAnswer(req, test.replicaFails, -1)
 				}
 				return nil, nil, false
 			})
@@ -368,6 +359,66 @@ func TestReadFromThePreferredReplica(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A leader that goes on naming a replica that cannot be reached is asked without a rack, which brings the records
+// themselves, long before the partition's time to be in trouble is over.
+func TestReadLeavesAReplicaThatStaysUnreachable(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		answer func(*kmsg.FetchRequest) (kmsg.Response, error, bool)
+	}{
+		{"connection lost", func(*kmsg.FetchRequest) (kmsg.Response, error, bool) { return nil, errors.New("lost"), true }},
+		{"behind", func(q *kmsg.FetchRequest) (kmsg.Response, error, bool) {
+			return nearAnswer(q, codeOffsetOutOfRange, -1)
+		}},
+		{"gone", func(q *kmsg.FetchRequest) (kmsg.Response, error, bool) {
+			return nearAnswer(q, codeReplicaNotAvailable, -1)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t, 2, kfake.SeedTopics(1, "near"))
+			produceBatches(t, newProducer(t, c), "near", 0, "k", 50)
+			leader := c.LeaderFor("near", 0)
+			follower := 1 - leader
+			c.SetFollowers("near", 0, []int32{follower})
+			var named, failed atomic.Int64
+			c.ControlKey(int16(kmsg.Fetch), func(q kmsg.Request) (kmsg.Response, error, bool) {
+				c.KeepControl()
+				req := q.(*kmsg.FetchRequest)
+				switch {
+				case c.CurrentNode() != leader:
+					failed.Add(1)
+					return test.answer(req)
+				case req.Rack == "":
+					return nil, nil, false
+				}
+				named.Add(1)
+				return nearAnswer(req, codeNone, follower)
+			})
+			config := trickle(testConfig(c, "near"))
+			config.Rack = "near-by"
+			coverage, d := readDuring(t, config, func() {})
+			wantComplete(t, coverage)
+			wantSequence(t, d, 0, "k", 50)
+			if named.Load() != 2 || failed.Load() != 2 {
+				t.Errorf("the leader named the replica %d times and it failed %d times, want 2 and 2", named.Load(), failed.Load())
+			}
+		})
+	}
+}
+
+// nearAnswer answers a Fetch of topic "near" with a code and a preferred replica, and no records.
+func nearAnswer(req *kmsg.FetchRequest, code Code, replica int32) (kmsg.Response, error, bool) {
+	answer := req.ResponseKind().(*kmsg.FetchResponse)
+	at, ap := kmsg.NewFetchResponseTopic(), kmsg.NewFetchResponseTopicPartition()
+	at.Topic = "near"
+	ap.ErrorCode, ap.PreferredReadReplica = int16(code), replica
+	at.Partitions = append(at.Partitions, ap)
+	answer.Topics = append(answer.Topics, at)
+	return answer, nil, true
 }
 
 func TestReadWaitsForTheBrokersThrottle(t *testing.T) {

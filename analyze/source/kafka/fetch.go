@@ -27,9 +27,10 @@ type fetcher struct {
 	inbox []*partition // given by dispatch; r.mu is held
 	load  int64        // offsets given and not given back; r.mu is held
 
-	parts []*partition // of the next request, those that got least lately first
-	conn  *conn
-	muted time.Time // not to be asked until then: the broker throttles, or has nothing to say
+	parts  []*partition // of the next requests, those that got least lately first
+	turned []*partition // those behind the others, while rotate makes the order
+	conn   *conn
+	muted  time.Time // not to be asked until then: the broker throttles, or has nothing to say
 
 	stalled int // how often in a row the broker had nothing for the first partition; 0: it had
 
@@ -47,8 +48,9 @@ type fetcher struct {
 
 // asked is what a request asked of a partition.
 type asked struct {
-	p    *partition
-	from int64
+	p     *partition
+	from  int64
+	bytes int32
 }
 
 // ready is a partition's record set that waits to be scanned.
@@ -60,6 +62,7 @@ type ready struct {
 	leaves  bool  // it is given back after the scan: finished, broken, or moved to another broker
 	span    int   // where the scan must end: what was asked for next starts there
 	next    int64
+	counted int // bytes of set that were delivered as WireBytes
 }
 
 // run reads until no partition is left.
@@ -71,7 +74,11 @@ func (f *fetcher) run() {
 			f.disconnect(err)
 		}
 	}
-	if f.conn != nil && f.r.ctx.Err() == nil {
+	switch {
+	case f.conn == nil:
+	case f.r.ctx.Err() != nil:
+		_ = f.conn.Close()
+	default:
 		f.r.s.brokers.keep(f.conn)
 	}
 }
@@ -102,7 +109,7 @@ func (f *fetcher) giveBack(p *partition, o outcome) {
 // add puts p into the next requests, last.
 func (f *fetcher) add(p *partition) {
 	f.parts = append(f.parts, p)
-	p.listed = true
+	p.listed, p.served = true, false
 }
 
 // drop takes p out of the next requests.
@@ -122,9 +129,7 @@ func (f *fetcher) disconnect(err error) {
 	}
 	for _, p := range slices.Clone(f.parts) {
 		f.r.troubleOf(p, err)
-		if p.replica >= 0 {
-			p.replica = -1 // whatever is wrong with the replica, the leader is asked next
-		}
+		p.leaveReplica(time.Now())
 		f.giveBack(p, p.outcome)
 	}
 }
@@ -169,6 +174,12 @@ func (f *fetcher) serve() error {
 		if err := f.scanAll(); err != nil {
 			return err
 		}
+		if underway && len(f.parts) == 0 {
+			// A partition turned out to be broken while its next request was under way: nobody waits for the answer.
+			_ = c.Close()
+			f.conn = nil
+			return nil
+		}
 	}
 }
 
@@ -204,7 +215,8 @@ func (f *fetcher) pause() time.Duration {
 	return max(f.r.throttle.wait(now), f.muted.Sub(now), 0)
 }
 
-// send asks for every partition, from where the last request left off.
+// send asks for the partitions, from where the last request left off. Those that are beyond twice the size of an answer
+// wait for a later request, so that with thousands of them a request stays small.
 func (f *fetcher) send() error {
 	config := &f.r.s.config
 	f.sent = f.sent[:0]
@@ -212,18 +224,30 @@ func (f *fetcher) send() error {
 	if len(q.Topics) == 0 {
 		*q = fetch.Request{
 			ReplicaID: -1, MaxWaitTime: int32(config.MaxWait.Milliseconds()), MinBytes: 1,
-			IsolationLevel: wireIsolation(config.Isolation), SessionEpoch: -1, RackID: config.Rack,
+			IsolationLevel: wireIsolation(config.Isolation), SessionEpoch: -1,
 			Topics: []fetch.RequestTopic{{Topic: config.Topic}},
 		}
 	}
-	// A broker sends a batch larger than this only when it is the first of the answer, so the first partition decides.
-	q.MaxBytes = max(f.r.maxBytes, f.parts[0].maxBytes)
+	q.MaxBytes, q.RackID = f.r.maxBytes, config.Rack
 	list := q.Topics[0].Partitions[:0]
+	now, total := time.Now(), int64(0)
 	for _, p := range f.parts {
-		f.sent = append(f.sent, asked{p, p.fetchPosition})
+		if total > 2*int64(q.MaxBytes) {
+			break
+		}
+		ask := p.ask(&f.r.s.sizes)
+		total += int64(ask)
+		if len(list) == 0 {
+			// A broker sends a batch larger than this only when it is the first of the answer, so the first decides.
+			q.MaxBytes = max(q.MaxBytes, ask)
+		}
+		if now.Before(p.leaderUntil) {
+			q.RackID = "" // a broker that is told no rack names no replica
+		}
+		f.sent = append(f.sent, asked{p, p.fetchPosition, ask})
 		list = append(list, fetch.RequestPartition{
 			Partition: p.id, CurrentLeaderEpoch: p.leader.epoch, FetchOffset: p.fetchPosition,
-			LogStartOffset: -1, PartitionMaxBytes: p.maxBytes,
+			LogStartOffset: -1, PartitionMaxBytes: ask,
 		})
 	}
 	q.Topics[0].Partitions = list
@@ -279,7 +303,7 @@ func (f *fetcher) walk() {
 			p.replica, p.replicaUntil = a.preferredReplica, time.Now().Add(replicaFor)
 			f.giveBack(p, moved)
 		default:
-			f.accept(p, a, j == 0)
+			f.accept(p, a, j)
 		}
 	}
 	f.rotate()
@@ -303,38 +327,44 @@ func (f *fetcher) find(id int32, hint int) int {
 
 // refused deals with an error the broker answered for a partition.
 func (f *fetcher) refused(p *partition, code Code) {
-	atReplica := p.replica >= 0
-	p.replica = -1
 	switch {
 	case code == codeTopicNotAuthorized:
-		p.err = &TopicAuthorizationError{Topic: f.r.s.config.Topic, Operation: "READ"}
-		f.giveBack(p, failed)
-	case code == codeOffsetOutOfRange && atReplica:
-		f.r.trouble(p, code) // the replica may be behind
-		f.giveBack(p, p.outcome)
+		p.outcome, p.err = failed, &TopicAuthorizationError{Topic: f.r.s.config.Topic, Operation: "READ"}
 	case code == codeOffsetOutOfRange:
 		f.r.trouble(p, code)
-		if p.outcome == troubled {
+		if p.outcome == troubled && p.replica < 0 { // a replica may be behind
 			p.outcome = outOfRange
 		}
-		f.giveBack(p, p.outcome)
 	default:
 		f.r.troubleOf(p, code)
-		f.giveBack(p, p.outcome)
 	}
+	p.leaveReplica(time.Now())
+	f.giveBack(p, p.outcome)
 }
 
-// accept takes the record set of an answer without error.
-func (f *fetcher) accept(p *partition, a *answerPart, first bool) {
-	next, err := batch.Walk(a.set, p.fetchPosition)
-	if err == nil && next == p.fetchPosition {
-		f.nothing(p, a, first)
+// accept takes the record set of an answer without error, for what was asked as number j of the request.
+func (f *fetcher) accept(p *partition, a *answerPart, j int) {
+	x, err := batch.Walk(a.set, p.fetchPosition)
+	if x.Next > p.fetchPosition {
+		err = nil // what came before the broken batch is good, and may be all that is wanted
+	} else if err == nil {
+		f.nothing(p, a, j)
 		return
 	}
 	got := ready{p: p, set: a.set, aborted: f.answer.aborted[a.abortedFrom:a.abortedTo], broken: err}
 	if err == nil {
-		p.advance(next)
+		f.r.s.sizes.learn(p.id, x)
+		p.least = 0
+		span, limit := p.fetchSpan, f.asked[j].bytes
+		p.advance(x.Next)
+		switch {
+		case p.fetchSpan > span:
+			p.doubled = 0
+		case len(a.set) >= int(limit) && limit < p.maxBytes:
+			p.fellShort()
+		}
 	}
+	p.served = true
 	got.span, got.next = p.fetchSpan, p.fetchPosition
 	if got.leaves = err != nil || p.asked() || p.broker(time.Now()) != f.broker; got.leaves {
 		f.drop(p)
@@ -343,34 +373,44 @@ func (f *fetcher) accept(p *partition, a *answerPart, first bool) {
 }
 
 // nothing deals with an answer that holds no whole batch.
-func (f *fetcher) nothing(p *partition, a *answerPart, first bool) {
-	switch {
-	case len(a.set) >= int(p.maxBytes) || len(a.set) > 0 && first:
+func (f *fetcher) nothing(p *partition, a *answerPart, j int) {
+	limit := f.asked[j].bytes
+	switch first := j == 0; {
+	case len(a.set) >= int(limit) || len(a.set) > 0 && first:
 		// Only the beginning of a batch came. Its header says how much to ask for.
 		f.scanner.Reset(a.set, p.fetchPosition, nil, nil)
 		f.scanner.NextBatch()
-		p.maxBytes = int32(min(maxFetchFrame, max(2*int64(p.maxBytes), int64(f.scanner.CutOff()))))
+		p.least = int32(min(maxFetchFrame, max(2*int64(limit), int64(f.scanner.CutOff()))))
+		p.maxBytes = max(p.maxBytes, p.least)
 	case len(a.set) == 0 && first && f.answer.throttleMillis == 0:
 		// The first partition of a request gets at least one batch when there is one.
 		f.r.trouble(p, fmt.Errorf("the broker sends no records, though the partition ends at offset %d",
 			p.spans[len(p.spans)-1].End))
 		f.stalled = p.attempts
+		p.served = true // the others shall not wait for it
 		if p.outcome == failed {
 			f.giveBack(p, failed)
 		}
+	case len(a.set) == 0 && limit < p.maxBytes && len(f.frame)+int(limit) <= int(f.request.MaxBytes):
+		p.fellShort() // there was room: a broker leaves a batch out that is larger than what was asked of its partition
 	default:
 		p.well()
 	}
 }
 
-// rotate puts the partitions that got records behind those that got none, as the broker fills an answer from the front.
+// rotate puts the partitions that were served behind the others, as the broker fills an answer from the front.
 func (f *fetcher) rotate() {
-	for i := range f.ready {
-		if p := f.ready[i].p; !f.ready[i].leaves {
-			f.drop(p)
-			f.add(p)
+	waiting := f.parts[:0]
+	f.turned = f.turned[:0]
+	for _, p := range f.parts {
+		if p.served {
+			f.turned = append(f.turned, p)
+		} else {
+			waiting = append(waiting, p)
 		}
+		p.served = false
 	}
+	f.parts = append(waiting, f.turned...)
 }
 
 // scanAll scans the record sets of the answer at hand and gives back the partitions that are finished or broken. Its
@@ -382,6 +422,10 @@ func (f *fetcher) scanAll() error {
 		w := &f.ready[i]
 		n, m, err := f.scan(w)
 		records, offsets = records+n, offsets+m
+		for err == nil && m > 0 && w.behind() { // the set holds records of the next span too
+			n, m, err = f.scan(w)
+			records, offsets = records+n, offsets+m
+		}
 		var sinkErr *sinkError
 		switch {
 		case errors.As(err, &sinkErr):
@@ -406,14 +450,19 @@ func (f *fetcher) scanAll() error {
 	return nil
 }
 
+// behind reports whether the scan has not come to where it must end.
+func (w *ready) behind() bool {
+	return w.p.span < w.span || w.p.span == w.span && w.p.position < w.next
+}
+
 // sinkError marks an error as the sink's.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }
 
-// scan delivers the records of a set, up to the end of the span. It returns how many records were delivered and how many
-// offsets settled. Its error is a *sinkError or says why the partition cannot be read further; what came before was
-// delivered.
+// scan delivers the records of a set from the position on, up to the end of the span. It returns how many records were
+// delivered and how many offsets settled. Its error is a *sinkError or says why the partition cannot be read further;
+// what came before was delivered.
 func (f *fetcher) scan(w *ready) (records, offsets int64, err error) {
 	p, sc, b := w.p, &f.scanner, &f.out
 	end := p.spans[p.span].End
@@ -447,7 +496,10 @@ func (f *fetcher) scan(w *ready) (records, offsets int64, err error) {
 			}
 		}
 		b.TimestampType, b.LeaderEpoch = stamp, h.LeaderEpoch
-		b.WireBytes += int64(h.WireSize)
+		if end := sc.Used() + h.WireSize; end > w.counted { // two spans may share a batch
+			b.WireBytes += int64(h.WireSize)
+			w.counted = end
+		}
 		c, a := sc.Skipped()
 		b.ControlRecords += c - control
 		b.AbortedRecords += max(0, a-aborted-beyond(&h, end))

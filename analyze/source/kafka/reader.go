@@ -35,6 +35,7 @@ type partition struct {
 
 	replica      int32 // preferred read replica; -1: the leader
 	replicaUntil time.Time
+	leaderUntil  time.Time // the leader is not to name a replica until then; zero: it may
 
 	// What is settled: everything below position in spans[span]; span == len(spans) when all is.
 	span     int
@@ -45,9 +46,12 @@ type partition struct {
 	fetchSpan     int
 	fetchPosition int64
 
-	maxBytes int32 // to ask for; raised when a batch does not fit
+	maxBytes int32 // to ask for at most; raised when a batch does not fit
+	least    int32 // to ask for at least: a batch did not fit; 0: nothing is known
+	doubled  int   // how often the amount to ask for was doubled for this span
 	weight   int64 // offsets it counts for in its fetcher's load
-	listed   bool  // its fetcher puts it into the next request
+	listed   bool  // its fetcher puts it into the next requests
+	served   bool  // the answer at hand had records for it, or should have
 
 	outcome  outcome
 	err      error
@@ -70,16 +74,17 @@ func newPartition(id int32, spans []source.Span, maxBytes int32) *partition {
 // rewind makes the next request start where settled ends.
 func (p *partition) rewind() { p.fetchSpan, p.fetchPosition = p.span, p.position }
 
-// advance moves the position the next request starts at.
+// advance moves the position the next request starts at: to next, or beyond it to the next span, as many spans as that
+// passes.
 func (p *partition) advance(next int64) {
-	if next < p.spans[p.fetchSpan].End {
-		p.fetchPosition = next
-		return
-	}
-	p.fetchPosition = p.spans[p.fetchSpan].End
-	if p.fetchSpan++; p.fetchSpan < len(p.spans) {
+	for next >= p.spans[p.fetchSpan].End {
+		p.fetchPosition = p.spans[p.fetchSpan].End
+		if p.fetchSpan++; p.asked() {
+			return
+		}
 		p.fetchPosition = p.spans[p.fetchSpan].Start
 	}
+	p.fetchPosition = max(p.fetchPosition, next)
 }
 
 // asked reports whether everything was asked for.
@@ -133,6 +138,18 @@ func (p *partition) broker(now time.Time) int32 {
 	return p.leader.leader
 }
 
+// leaveReplica makes the leader the one to ask next, after the replica could not serve p. The leader names the replica
+// again, so one that fails a second time without progress is not asked for replicaFor.
+func (p *partition) leaveReplica(now time.Time) {
+	if p.replica < 0 {
+		return
+	}
+	p.replica = -1
+	if p.attempts > 1 {
+		p.leaderUntil = now.Add(replicaFor)
+	}
+}
+
 // well ends a trouble.
 func (p *partition) well() { p.since, p.attempts = time.Time{}, 0 }
 
@@ -180,6 +197,7 @@ func (s *Source) Read(ctx context.Context, plan *source.Plan, sink source.Sink) 
 	for _, info := range plan.Partitions {
 		p := newPartition(info.ID, spans[info.ID], s.config.PartitionMaxBytes)
 		p.leader = leadership{id: info.ID, leader: info.Leader, epoch: -1}
+		s.sizes.suppose(&info)
 		r.parts = append(r.parts, p)
 		r.progress.Asked += p.coverage.Asked
 		switch {
@@ -192,8 +210,10 @@ func (s *Source) Read(ctx context.Context, plan *source.Plan, sink source.Sink) 
 	r.back = make(chan *partition, len(open))
 	r.share(open)
 	err := r.run(open)
-	r.cancel(err)
-	r.wg.Wait()
+	if err != nil {
+		r.cancel(err)
+	}
+	r.wg.Wait() // without an error the fetchers end by themselves and keep their connections for the next Read
 	return r.coverage(err), err
 }
 

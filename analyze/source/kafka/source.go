@@ -17,6 +17,7 @@ import (
 type Source struct {
 	config  Config
 	brokers *brokers
+	sizes   sizes
 }
 
 var _ source.Source = (*Source)(nil)

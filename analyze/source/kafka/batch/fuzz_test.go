@@ -98,8 +98,8 @@ func FuzzScanner(f *testing.F) {
 			if _, ok := err.(*Error); !ok {
 				t.Fatalf("error %T: %v", err, err)
 			}
-		} else if next, err := Walk(set, from); err != nil || next != s.Position() {
-			t.Fatalf("Walk = %d, %v, the scanner's position is %d", next, err, s.Position())
+		} else if x, err := Walk(set, from); err != nil || x.Next != s.Position() || x.First > from || x.Bytes != s.Used() {
+			t.Fatalf("Walk = %+v, %v, the scanner's position is %d after %d bytes", x, err, s.Position(), s.Used())
 		}
 		end := s.Position()
 
@@ -157,8 +157,8 @@ func FuzzWalk(f *testing.F) {
 			}
 		}
 		got, err := Walk(set, int64(from))
-		if s.Err() != nil || err != nil || got != s.Position() {
-			t.Fatalf("Walk(%d) = %d, %v; scanner %d, %v", from, got, err, s.Position(), s.Err())
+		if s.Err() != nil || err != nil || got.Next != s.Position() {
+			t.Fatalf("Walk(%d) = %+v, %v; scanner %d, %v", from, got, err, s.Position(), s.Err())
 		}
 	})
 }

@@ -45,22 +45,33 @@ type Header struct {
 	Aborted       bool // data of an aborted transaction; only told when [Options.ReadCommitted] is set
 }
 
-// Walk reads the headers of a record set, checks no checksum and decompresses nothing. It returns the position after the
-// last whole batch, never below from: where the request after this one starts. The cost is that of one header per batch.
+// Extent is what the whole batches of a record set cover: the offsets [First, Next).
+type Extent struct {
+	First   int64 // of the first batch, or where reading started if that is lower
+	Next    int64 // position after the last batch: where the request after this one starts
+	Batches int
+	Bytes   int // as stored
+}
+
+// Walk reads the headers of a record set, checks no checksum and decompresses nothing. The extent it returns never ends
+// below from. The cost is that of one header per batch.
 //
-// Its error is an [*Error] for the first header that makes no sense; the position is then the one before that batch.
-func Walk(set []byte, from int64) (next int64, err error) {
-	next = from
+// Its error is an [*Error] for the first header that makes no sense; the extent then ends before that batch.
+func Walk(set []byte, from int64) (Extent, error) {
+	x := Extent{First: from, Next: from}
 	for {
 		entry, _, err := cutEntry(set)
 		if err != nil || entry == nil {
-			return next, err
+			return x, err
 		}
 		h, err := parseHeader(entry)
 		if err != nil {
-			return next, err
+			return x, err
 		}
-		next = max(next, h.LastOffset+1)
+		x.First = min(x.First, h.BaseOffset)
+		x.Next = max(x.Next, h.LastOffset+1)
+		x.Batches++
+		x.Bytes += len(entry)
 		set = set[len(entry):]
 	}
 }

@@ -71,8 +71,8 @@ func TestMessages(t *testing.T) {
 			if s.Position() != tt.next {
 				t.Errorf("Position() = %d, want %d", s.Position(), tt.next)
 			}
-			if next, err := Walk(tt.set, tt.from); next != tt.next || err != nil {
-				t.Errorf("Walk = %d, %v, want %d", next, err, tt.next)
+			if x, err := Walk(tt.set, tt.from); x.Next != tt.next || err != nil {
+				t.Errorf("Walk = %+v, %v, want it to end at %d", x, err, tt.next)
 			}
 		})
 	}

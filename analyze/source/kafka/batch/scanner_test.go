@@ -87,8 +87,8 @@ func TestOffsets(t *testing.T) {
 			if s.Used() != len(tt.set) || s.CutOff() != 0 || s.Truncated() {
 				t.Errorf("Used() = %d of %d bytes, CutOff() = %d, Truncated() = %v", s.Used(), len(tt.set), s.CutOff(), s.Truncated())
 			}
-			if next, err := Walk(tt.set, tt.from); next != tt.next || err != nil {
-				t.Errorf("Walk(%d) = %d, %v, want %d", tt.from, next, err, tt.next)
+			if x, err := Walk(tt.set, tt.from); x.Next != tt.next || x.First > tt.from || x.Bytes != len(tt.set) || err != nil {
+				t.Errorf("Walk(%d) = %+v, %v, want it to end at %d after %d bytes", tt.from, x, err, tt.next, len(tt.set))
 			}
 
 			// NextBatch alone, records never asked for, comes to the same position.
@@ -330,8 +330,15 @@ func TestTruncated(t *testing.T) {
 		if want := n > 0 && n < len(first); s.Truncated() != want {
 			t.Errorf("cut at %d: Truncated() = %v, want %v", n, s.Truncated(), want)
 		}
-		if next, err := Walk(set[:n], base); next != wantNext || err != nil {
-			t.Errorf("cut at %d: Walk = %d, %v, want %d", n, next, err, wantNext)
+		wantExtent := Extent{First: base, Next: wantNext, Bytes: wantUsed}
+		if wantUsed > 0 {
+			wantExtent.Batches = 1
+		}
+		if n == len(set) {
+			wantExtent.Batches = 2
+		}
+		if x, err := Walk(set[:n], base); x != wantExtent || err != nil {
+			t.Errorf("cut at %d: Walk = %+v, %v, want %+v", n, x, err, wantExtent)
 		}
 	}
 }
