@@ -103,7 +103,8 @@ type Plan struct {
 	Partitions    []Partition // those of the run, by ID
 	Spans         []Span      // by Partition, then Start; disjoint; none empty
 	Isolation     Isolation
-	Range         string // the range as the user asked for it, for the report: "earliest..latest", "tail 1000", …
+	Range         string   // the range as the user asked for it, for the report: "earliest..latest", "tail 1000", …
+	Notes         []string // what could not be learnt and is no error, such as sizes on disk the user may not see
 }
 
 // assumedSize is taken for an offset whose partition's size on disk is not known: a small record, compressed or not.

@@ -22,6 +22,7 @@ type Config struct {
 	Range            Range
 	Rack             string // client.rack: read from a replica near by, when the brokers name one
 	Security         Security
+	AskSizes         bool // let Plan ask what the partitions take on disk; brokers that refuse are no error
 
 	ConnectTimeout time.Duration // for reaching the cluster and planning, all attempts together
 	RequestTimeout time.Duration // for one answer of a broker that is connected

@@ -79,18 +79,15 @@ func wireIsolation(i source.Isolation) int8 {
 // survey asks the leaders of parts for every position, the leaders at once, each with one request per position. It
 // returns per partition the offsets in the order of positions, or the error.
 func (s *Source) survey(ctx context.Context, parts []leadership, positions []position) map[int32]surveyed {
-	byLeader := map[int32][]leadership{}
 	all := make(map[int32]surveyed, len(parts))
 	for _, p := range parts {
 		if p.err != nil {
 			all[p.id] = surveyed{err: p.err}
-			continue
 		}
-		byLeader[p.leader] = append(byLeader[p.leader], p)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for leader, led := range byLeader {
+	for leader, led := range byLeader(parts) {
 		wg.Go(func() {
 			answers, err := s.surveyBroker(ctx, leader, led, positions)
 			mu.Lock()
@@ -106,6 +103,17 @@ func (s *Source) survey(ctx context.Context, parts []leadership, positions []pos
 	}
 	wg.Wait()
 	return all
+}
+
+// byLeader sorts partitions by leader. Those without one are left out.
+func byLeader(parts []leadership) map[int32][]leadership {
+	led := map[int32][]leadership{}
+	for _, p := range parts {
+		if p.err == nil {
+			led[p.leader] = append(led[p.leader], p)
+		}
+	}
+	return led
 }
 
 // surveyed is what survey learnt of one partition.

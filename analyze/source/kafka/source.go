@@ -62,7 +62,8 @@ func (s *Source) Close() error {
 // Plan asks for the topic and its offsets and fixes what [Source.Read] reads. When all goes well that is one metadata
 // request, and per leader one ListOffsets request for each of: log start, end, under read_committed also the high
 // watermark, and Since and Until where given. Partitions that have no leader for the moment are asked for again until
-// Config.ConnectTimeout is over.
+// Config.ConnectTimeout is over. With Config.AskSizes each leader gets one DescribeLogDirs request more; what cannot be
+// learnt by it is said in [source.Plan].Notes.
 //
 // Errors of note: [*ConnectError], [*AuthError], [*UnknownTopicError], [*TopicAuthorizationError], [*RangeError].
 func (s *Source) Plan(ctx context.Context) (*source.Plan, error) {
@@ -99,7 +100,28 @@ func (s *Source) Plan(ctx context.Context) (*source.Plan, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return s.plan(c, ids, surveyed)
+	p, err := s.plan(c, ids, surveyed)
+	if err == nil && s.config.AskSizes {
+		s.addSizes(ctx, p, leaders(c, ids))
+	}
+	return p, err
+}
+
+// addSizes fills in what the partitions that can be read take on disk.
+func (s *Source) addSizes(ctx context.Context, p *source.Plan, parts []leadership) {
+	for i := range parts { // in the order of p.Partitions
+		if parts[i].err == nil {
+			parts[i].err = p.Partitions[i].Err
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(l leadership) bool { return l.err != nil })
+	sizes := s.askSizes(ctx, parts)
+	for i := range p.Partitions {
+		p.Partitions[i].DiskBytes = sizes.bytes[p.Partitions[i].ID]
+	}
+	if note := sizes.note(parts); note != "" {
+		p.Notes = append(p.Notes, note)
+	}
 }
 
 // settledMetadata is metadata, asked for again while the cluster says that the topic's trouble will pass, as it does of
