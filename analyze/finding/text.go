@@ -20,7 +20,7 @@ func Percent(share float64) string {
 		return strconv.FormatFloat(p, 'f', 3, 64) + " %"
 	case p < 1:
 		return strconv.FormatFloat(p, 'f', 2, 64) + " %"
-	case p > 99.95:
+	case p >= 99.95: // would round to 100.0
 		return ">99.9 %"
 	}
 	return strconv.FormatFloat(p, 'f', 1, 64) + " %"
