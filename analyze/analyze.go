@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"keyspread/analyze/finding"
 	"keyspread/analyze/plan"
@@ -22,6 +23,8 @@ type Config struct {
 	Skew        skew.Config
 	Sample      *sample.Config // nil: read everything
 	SampleOver  int64          // sample only ranges of more bytes on disk; 0: always
+	Shard       Shard          // read a part of the partitions only; the zero Shard is all of them
+	Refine      bool           // read a second time to make the keys listed exact, when the first read gave bounds
 	Profile     profile.Config // its Partitioner and Candidates are set by Run
 }
 
@@ -46,6 +49,9 @@ func (c Config) Validate() error {
 		if err := c.Sample.Validate(); err != nil {
 			return err
 		}
+	}
+	if err := c.Shard.Validate(); err != nil {
+		return err
 	}
 	return c.Skew.Validate()
 }
@@ -87,10 +93,15 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("profiling topic %q: %w", reading.Topic, err)
 	}
+	reading = cfg.Shard.of(reading) // after the builder: memory is shared out over all partitions, whoever reads them
 	coverage, estimates, readErr := read(ctx, src, reading, cfg, pcfg.Candidates, builder)
 	p, err := builder.Profile(coverage)
 	if err != nil {
 		return nil, errors.Join(readErr, err)
+	}
+	p.Partitions = slices.DeleteFunc(p.Partitions, func(part profile.Partition) bool { return !cfg.Shard.Has(part.ID) })
+	if cfg.Refine && readErr == nil && p.Mode() == profile.Bounded {
+		readErr = refine(ctx, src, reading, p, cfg)
 	}
 	if estimates != nil {
 		p = p.Scale(estimates.Factor)
@@ -103,6 +114,69 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 		res.stop(readErr)
 	}
 	return res, readErr
+}
+
+// Shard is part I of N of a topic's partitions, for several machines to share a read and merge their profiles.
+type Shard struct{ I, N int32 }
+
+// Validate reports a part that does not exist.
+func (s Shard) Validate() error {
+	if s != (Shard{}) && (s.N < 1 || s.I < 1 || s.I > s.N) {
+		return fmt.Errorf("shard %d/%d: want a part between 1/%d and %d/%d", s.I, s.N, max(1, s.N), max(1, s.N), max(1, s.N))
+	}
+	return nil
+}
+
+// Has reports whether the partition belongs to the part: partitions are dealt out in turn.
+func (s Shard) Has(partition int32) bool { return s.N == 0 || partition%s.N == s.I-1 }
+
+// of returns the plan with the part's partitions only.
+func (s Shard) of(p *source.Plan) *source.Plan {
+	if s.N == 0 {
+		return p
+	}
+	q := *p
+	q.Partitions, q.Spans = nil, nil
+	for _, part := range p.Partitions {
+		if s.Has(part.ID) {
+			q.Partitions = append(q.Partitions, part)
+		}
+	}
+	for _, span := range p.Spans {
+		if s.Has(span.Partition) {
+			q.Spans = append(q.Spans, span)
+		}
+	}
+	return &q
+}
+
+// refinedKeys is how many of the heaviest keys a second read counts exactly.
+const refinedKeys = 1000
+
+// refine reads the bounded partitions again and counts the keys that a report can list exactly. Its error never
+// spoils what the first read has learnt.
+func refine(ctx context.Context, src source.Source, reading *source.Plan, p *profile.Profile, cfg Config) error {
+	var keys [][]byte
+	for _, unit := range []profile.Unit{profile.Records, profile.Bytes} {
+		for _, t := range p.Top(max(refinedKeys, cfg.Skew.Top), unit) {
+			keys = append(keys, t.Key)
+		}
+	}
+	refiner, err := profile.NewRefiner(p, keys)
+	if err != nil {
+		return err
+	}
+	bounded := refiner.Partitions()
+	again := *reading
+	again.Spans = slices.DeleteFunc(slices.Clone(reading.Spans), func(s source.Span) bool { return !slices.Contains(bounded, s.Partition) })
+	again.Partitions = slices.DeleteFunc(slices.Clone(reading.Partitions), func(s source.Partition) bool { return !slices.Contains(bounded, s.ID) })
+	if _, err := src.Read(ctx, &again, refiner); err != nil {
+		return fmt.Errorf("reading again for exact counts: %w", err)
+	}
+	if err := refiner.Apply(); err != nil {
+		return fmt.Errorf("counting listed keys exactly: %w", err)
+	}
+	return nil
 }
 
 // read reads the plan whole or samples it. Estimates are nil when everything was read.
@@ -175,8 +249,11 @@ func conclude(p *profile.Profile, cfg Config, e *sample.Estimates) (*Result, err
 		spec := resolve(to, cfg.Partitioner, p.NumPartitions)
 		i := candidateIndex(p, spec)
 		if i < 0 {
-			return nil, fmt.Errorf("planning for %d partitions under %s: the profile does not hold this candidate",
-				spec.NumPartitions, spec.Partitioner.ID())
+			var err error
+			if p, err = withCandidate(p, spec); err != nil {
+				return nil, fmt.Errorf("planning for %d partitions under %s: %w", spec.NumPartitions, spec.Partitioner.ID(), err)
+			}
+			i = len(p.Candidates) - 1
 		}
 		simulated, err := plan.Simulate(p, i, spec.Partitioner, &res.Records, &res.Bytes, e)
 		if err != nil {
@@ -187,6 +264,21 @@ func conclude(p *profile.Profile, cfg Config, e *sample.Estimates) (*Result, err
 	res.hotRatio = cfg.Skew.HotRatio
 	res.Findings = findings(res)
 	return res, nil
+}
+
+// withCandidate returns the profile with a placement that was not computed while reading; it takes every key.
+func withCandidate(p *profile.Profile, spec profile.CandidateSpec) (*profile.Profile, error) {
+	placed, err := p.Place(spec)
+	if err != nil {
+		return nil, err
+	}
+	q := *p
+	q.Candidates = append(slices.Clone(p.Candidates), profile.Candidate{Partitioner: spec.Partitioner.ID(), NumPartitions: spec.NumPartitions})
+	q.Partitions = slices.Clone(p.Partitions)
+	for i := range q.Partitions {
+		q.Partitions[i].Placed = append(slices.Clone(q.Partitions[i].Placed), placed[i])
+	}
+	return &q, nil
 }
 
 func candidateIndex(p *profile.Profile, spec profile.CandidateSpec) int {

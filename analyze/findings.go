@@ -39,6 +39,7 @@ func findings(r *Result) []finding.Finding {
 	fs = append(fs, hotPartitionFindings(r)...)
 	fs = append(fs, ceilingFindings(r)...)
 	fs = append(fs, causeFinding(r)...)
+	fs = append(fs, burstFindings(r)...)
 	fs = append(fs, sampleFindings(r)...)
 	fs = append(fs, movedKeyFindings(r)...)
 	fs = append(fs, unkeyedFindings(r)...)
@@ -330,6 +331,58 @@ func causeFinding(r *Result) []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{f}
+}
+
+// leastInBurst is how many records a key must have in a bucket: a handful is a large share of an almost empty one.
+const leastInBurst = 100
+
+// burstFindings reports keys that are hot in a time bucket but not over the run.
+func burstFindings(r *Result) []finding.Finding {
+	tau := r.Records.Tau
+	if tau >= 1 || r.Sample != nil { // blocks of a sample are too thin in time to speak of a bucket
+		return nil
+	}
+	hot := map[string]bool{}
+	for _, k := range r.Records.Top {
+		if k.Verdict == skew.Hot {
+			hot[string(k.Key)] = true
+		}
+	}
+	var fs []finding.Finding
+	more := 0
+	for _, t := range r.Profile.Bursts(profile.Records, tau, leastInBurst) {
+		if hot[string(t.Key)] {
+			continue
+		}
+		peak, ok := profile.PeakShare(r.Profile.KeySeries(t, profile.Records))
+		if !ok {
+			continue
+		}
+		lo, hi := peak.Share()
+		if lo <= tau {
+			continue
+		}
+		if len(fs) == keysListed {
+			more++
+			continue
+		}
+		whole := float64(r.Profile.Total().Records)
+		fs = append(fs, finding.Finding{
+			ID: finding.Burst, Severity: finding.Warning, Unit: profile.Records.String(), Key: t.Key, HasKey: true,
+			What: fmt.Sprintf("Key {key} has %s of records in the %s from %s, %s over the whole range.",
+				finding.PercentRange(lo, hi), finding.Span(peak.Width), finding.Time(peak.Start),
+				finding.PercentRange(float64(t.Lo.Records)/whole, float64(t.Hi.Records)/whole)),
+			Do: "Its partition's consumer must carry that peak; the mean over the range hides it.",
+		})
+	}
+	if more > 0 {
+		fs = append(fs, finding.Finding{
+			ID: finding.Burst, Severity: finding.Warning,
+			What: fmt.Sprintf("%s more keys are hot in some time bucket only.", finding.Count(int64(more))),
+			Do:   "Analyze a shorter range (--since, --until) to see them.",
+		})
+	}
+	return fs
 }
 
 // fewBlocks is the number of blocks below which no interval deserves its name.

@@ -24,6 +24,7 @@ const (
 	UnkeyedTraffic   ID = "unkeyed-traffic"
 	SampleTooSmall   ID = "sample-too-small"
 	Drift            ID = "drift"
+	Burst            ID = "burst"
 )
 
 // Entry is the long form of a finding.
@@ -74,6 +75,15 @@ N* = 1/w1 leave the hottest partition at w1 or above; they only make the others 
 		Rule: "Reported when the topic, or a planned candidate, has more partitions than N*.",
 		Do: `Size the topic for the heaviest key: one consumer must carry w1 times the topic's peak rate. To go beyond, the key itself
 must be split, which gives up its order.`,
+	},
+	{
+		ID:    Burst,
+		Title: "a key is hot for a while, not over the run",
+		Meaning: `In some stretch of time the key has a share that makes it hot, although over the whole range it does not. For that
+long its partition falls behind as if the key were hot.`,
+		Rule: `Reported when, in a time bucket, the lower bound of the key's share exceeds (r-1)/(n-1), its peak is in a bucket that is
+not nearly empty, it has at least 100 records there, and it is not hot over the run.`,
+		Do: "Size the consumer for the peak shown, or limit the key's rate at the producer; more partitions do not divide it.",
 	},
 	{
 		ID:    MovedHotKey,

@@ -3,6 +3,7 @@ package finding
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Percent writes a share in [0, 1] as a percentage with one decimal, more below 1 %. It never writes 100 % for less
@@ -57,4 +58,20 @@ func Plural(n int64, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%s %s", Count(n), many)
+}
+
+// Time writes milliseconds since the Unix epoch as UTC, to the second.
+func Time(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05") }
+
+// Span writes a length of time in milliseconds in its largest whole unit: "90 s", "5 min", "2 h".
+func Span(ms int64) string {
+	switch {
+	case ms%3_600_000 == 0:
+		return fmt.Sprintf("%d h", ms/3_600_000)
+	case ms%60_000 == 0:
+		return fmt.Sprintf("%d min", ms/60_000)
+	case ms%1000 == 0:
+		return fmt.Sprintf("%d s", ms/1000)
+	}
+	return fmt.Sprintf("%d ms", ms)
 }

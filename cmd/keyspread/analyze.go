@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +34,9 @@ type judgeFlags struct {
 	top         int
 	outputs     []string
 	redact      bool
+	saveProfile string
+	shard       string
+	refine      bool
 	sample      sampleFlags
 }
 
@@ -48,6 +50,9 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.top, "top", 20, "keys to list at least")
 	flags.StringArrayVarP(&f.outputs, "output", "o", nil,
 		"`FORMAT[=FILE]`: "+strings.Join(formats(), ", ")+"; repeatable (default text)")
+	flags.StringVar(&f.saveProfile, "save-profile", "", "also write what was counted to `FILE` (Parquet), to analyze or merge later")
+	flags.StringVar(&f.shard, "shard", "", "read part `I/N` of the partitions only; merge joins the parts' profiles")
+	flags.BoolVar(&f.refine, "refine", false, "read a second time to make listed keys exact when --memory was passed")
 	f.sample.register(cmd)
 	flags.BoolVar(&f.redact, "redact", false, "show keyed hashes instead of keys; the secret comes from "+redactSecretEnv)
 	_ = cmd.RegisterFlagCompletionFunc("partitioner", completePartitioner)
@@ -69,8 +74,18 @@ func (f *judgeFlags) config(now time.Time) (analyze.Config, []reports.Output, er
 	if cfg.Candidates, err = parseCounts("--candidates", f.candidates); err != nil {
 		return cfg, nil, err
 	}
+	if cfg.Shard, err = parseShard(f.shard); err != nil {
+		return cfg, nil, err
+	}
+	cfg.Refine = f.refine
 	if err := f.sample.set(&cfg, now); err != nil {
 		return cfg, nil, err
+	}
+	if f.saveProfile != "" || f.shard != "" || f.refine {
+		if f.sample.mode == sampleBlocks {
+			return cfg, nil, errors.New("--sample blocks excludes --save-profile, --shard and --refine: a sample has no profile of the topic")
+		}
+		cfg.Sample = nil
 	}
 	var outputs []reports.Output
 	for _, o := range f.outputs {
@@ -102,21 +117,11 @@ func newAnalyzeCommand() *cobra.Command {
 	var read readFlags
 	var judge judgeFlags
 	cmd := &cobra.Command{
-		Use:   "analyze -b HOST:PORT -t TOPIC",
+		Use:   "analyze (-b HOST:PORT -t TOPIC | PROFILE)",
 		Short: "Report where a topic's keys land, which are hot, and what that means",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			now := time.Now()
-			cfg, outputs, err := judge.config(now)
-			if err != nil {
-				return usageError{err}
-			}
-			src, err := read.open(cmd, now)
-			if err != nil {
-				return err
-			}
-			defer src.Close()
-			return runAnalyze(cmd, withProgress(src, cmd.ErrOrStderr(), read.quiet), cfg, outputs, judge.redact)
+		Args:  atMostOneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return analyzeOrPlan(cmd, args, &read, &judge, nil)
 		},
 	}
 	read.register(cmd)
@@ -124,9 +129,64 @@ func newAnalyzeCommand() *cobra.Command {
 	return cmd
 }
 
+// analyzeOrPlan runs the main job on a topic, or on a saved profile when one is named.
+func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *judgeFlags, plans []plan.To) error {
+	now := time.Now()
+	cfg, outputs, err := judge.config(now)
+	if err != nil {
+		return usageError{err}
+	}
+	cfg.Plans = plans
+	if err := cfg.Validate(); err != nil {
+		return usageError{err}
+	}
+	run := output{outputs: outputs, redact: judge.redact, saveProfile: judge.saveProfile}
+	if len(args) == 1 {
+		return concludeProfile(cmd, args[0], cfg, run, read)
+	}
+	src, err := read.open(cmd, now)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	return runAnalyze(cmd, withProgress(src, cmd.ErrOrStderr(), read.quiet), cfg, run)
+}
+
+// output is where a result goes and how.
+type output struct {
+	outputs     []reports.Output
+	redact      bool
+	saveProfile string
+}
+
+// concludeProfile judges a saved profile. The partitioner is the profile's own unless one is named, and then it must be
+// the same: what was counted by one partitioner says nothing about another's null and empty keys.
+func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out output, read *readFlags) error {
+	if read.topic != "" || read.servers != "" {
+		return usageError{fmt.Errorf("%s is a saved profile: it excludes --topic and --bootstrap-server", name)}
+	}
+	p, err := loadProfile(name)
+	if err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("partitioner") {
+		if cfg.Partitioner, err = partitioner.Parse(p.Partitioner); err != nil {
+			return fmt.Errorf("profile %s: %w", name, err)
+		}
+	} else if cfg.Partitioner.ID() != p.Partitioner {
+		return usageError{fmt.Errorf("profile %s was counted for partitioner %s: see another with plan --to-partitioner %s",
+			name, p.Partitioner, cfg.Partitioner.ID())}
+	}
+	res, err := analyze.Conclude(p, cfg)
+	if err != nil {
+		return err
+	}
+	return out.write(cmd, res, nil)
+}
+
 // runAnalyze reads src, concludes, and writes the report to every output. Ctrl-C ends the reading and the report of
 // what was read is written; a second Ctrl-C kills.
-func runAnalyze(cmd *cobra.Command, src source.Source, cfg analyze.Config, outputs []reports.Output, redact bool) error {
+func runAnalyze(cmd *cobra.Command, src source.Source, cfg analyze.Config, out output) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	go func() {
@@ -140,16 +200,26 @@ func runAnalyze(cmd *cobra.Command, src source.Source, cfg analyze.Config, outpu
 		}
 		return runErr
 	}
+	return out.write(cmd, res, runErr)
+}
+
+// write writes the report to every output and the profile to its file, and returns how the run ended.
+func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) error {
 	opt := reports.Options{Version: toolVersion()}
-	if redact {
+	if o.redact {
 		var err error
 		if opt.Redact, err = redactor(cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
 	report := reports.New(res, opt)
-	for _, out := range outputs {
+	for _, out := range o.outputs {
 		if err := writeOutput(cmd.OutOrStdout(), out, report); err != nil {
+			return err
+		}
+	}
+	if o.saveProfile != "" {
+		if err := saveProfile(o.saveProfile, res.Profile); err != nil {
 			return err
 		}
 	}
@@ -190,31 +260,11 @@ func formats() []string {
 	return names
 }
 
-// writeOutput writes one output to its file, or to stdout when it has none. A file appears whole or not at all.
-func writeOutput(stdout io.Writer, out reports.Output, report *reports.Report) (err error) {
+// writeOutput writes one output to its file, or to stdout when it has none.
+func writeOutput(stdout io.Writer, out reports.Output, report *reports.Report) error {
 	if out.File == "" {
-		view := reports.View{Terminal: isTerminal(stdout) && os.Getenv("NO_COLOR") == ""}
+		view := reports.View{Terminal: isTerminal(stdout) && os.Getenv("NO_COLOR") == "", Columns: columns(stdout)}
 		return reports.Write(stdout, out.Format, report, view)
 	}
-	file, err := os.CreateTemp(filepath.Dir(out.File), ".keyspread-*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", out.File, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	if err := reports.Write(file, out.Format, report, reports.View{}); err != nil {
-		_ = file.Close()
-		return fmt.Errorf("writing %s: %w", out.File, err)
-	}
-	if err := file.Chmod(0o644); err != nil {
-		_ = file.Close()
-		return fmt.Errorf("writing %s: %w", out.File, err)
-	}
-	if err := file.Close(); err != nil {
-		return fmt.Errorf("writing %s: %w", out.File, err)
-	}
-	return os.Rename(file.Name(), out.File)
+	return writeFile(out.File, func(w io.Writer) error { return reports.Write(w, out.Format, report, reports.View{}) })
 }

@@ -125,7 +125,8 @@ func demoStep(cmd *cobra.Command, cfg kafka.Config, pt partitioner.Partitioner, 
 		return err
 	}
 	defer src.Close()
-	err = runAnalyze(cmd, withProgress(src, cmd.ErrOrStderr(), false), acfg, []reports.Output{{Format: reports.Text}}, false)
+	err = runAnalyze(cmd, withProgress(src, cmd.ErrOrStderr(), false), acfg,
+		output{outputs: []reports.Output{{Format: reports.Text}}})
 	if err != nil {
 		return err
 	}

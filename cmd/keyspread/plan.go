@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,30 +15,18 @@ func newPlanCommand() *cobra.Command {
 	var judge judgeFlags
 	var counts, partitioners []string
 	cmd := &cobra.Command{
-		Use:   "plan -b HOST:PORT -t TOPIC --to 24,48",
+		Use:   "plan (-b HOST:PORT -t TOPIC | PROFILE) --to 24,48",
 		Short: "Simulate other partition counts or another partitioner on the topic's real keys",
 		Long: `plan reads the topic like analyze and adds, for each candidate, where future records of the same keys would land:
 loads, the hottest partition and its keys, moved keys, records and bytes, and which hot keys move where. Records already
 written never move.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			now := time.Now()
-			cfg, outputs, err := judge.config(now)
+		Args: atMostOneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plans, err := parsePlans(counts, partitioners)
 			if err != nil {
 				return usageError{err}
 			}
-			if cfg.Plans, err = parsePlans(counts, partitioners); err != nil {
-				return usageError{err}
-			}
-			if err := cfg.Validate(); err != nil {
-				return usageError{err}
-			}
-			src, err := read.open(cmd, now)
-			if err != nil {
-				return err
-			}
-			defer src.Close()
-			return runAnalyze(cmd, withProgress(src, cmd.ErrOrStderr(), read.quiet), cfg, outputs, judge.redact)
+			return analyzeOrPlan(cmd, args, &read, &judge, plans)
 		},
 	}
 	read.register(cmd)

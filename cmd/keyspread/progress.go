@@ -20,6 +20,19 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// columns is the width of the terminal that w is; 0 when it is none.
+func columns(w any) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // withProgress shows on w how far the reading of src is: offsets settled of those planned, rate and time left.
 // A terminal gets a bar; anything else gets nothing.
 func withProgress(src source.Source, w io.Writer, quiet bool) source.Source {

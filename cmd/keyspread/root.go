@@ -50,6 +50,7 @@ Exit codes: 0 fine, 1 could not do it or not all of it, 2 wrong usage, 130 inter
 		newPlanCommand(),
 		newLocateCommand(),
 		newPartitionersCommand(),
+		newMergeCommand(),
 		newGenerateCommand(),
 		newExplainCommand(),
 		newDemoCommand(),

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"keyspread/analyze"
+	"keyspread/analyze/profile"
+)
+
+// loadProfile reads a saved profile.
+func loadProfile(name string) (*profile.Profile, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("reading profile %s: it is a folder", name)
+	}
+	p, err := profile.Load(file, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("reading profile %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// saveProfile writes a profile. The file appears whole or not at all.
+func saveProfile(name string, p *profile.Profile) error {
+	if err := writeFile(name, p.Save); err != nil {
+		return fmt.Errorf("saving the profile: %w", err)
+	}
+	return nil
+}
+
+// writeFile writes a file beside its place and moves it there when it is whole.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(name), ".keyspread-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := errors.Join(write(file), file.Chmod(0o644), file.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return os.Rename(file.Name(), name)
+}
+
+func newMergeCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "merge PROFILE... -o FILE",
+		Short: "Join the profiles of shards, or of ranges of one topic that do not overlap",
+		Long: `merge joins profiles that analyze --save-profile wrote for disjoint parts of one topic: shards (--shard 1/4), lists of
+partitions, or ranges of offsets. Overlapping ranges are refused by name. The order of the files does not matter.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output == "" {
+				return usageError{errors.New("no output named: give -o FILE")}
+			}
+			if len(args) < 2 {
+				return usageError{fmt.Errorf("merging needs two profiles or more, got %d", len(args))}
+			}
+			profiles := make([]*profile.Profile, len(args))
+			for i, name := range args {
+				p, err := loadProfile(name)
+				if err != nil {
+					return err
+				}
+				profiles[i] = p
+			}
+			merged, err := profile.Merge(profiles...)
+			if err != nil {
+				return fmt.Errorf("merging %s: %w", strings.Join(args, ", "), err)
+			}
+			return saveProfile(output, merged)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` for the joined profile")
+	return cmd
+}
+
+// parseShard reads "2/4"; empty is the whole topic.
+func parseShard(s string) (analyze.Shard, error) {
+	if s == "" {
+		return analyze.Shard{}, nil
+	}
+	part, of, ok := strings.Cut(s, "/")
+	i, errPart := strconv.ParseInt(part, 10, 32)
+	n, errOf := strconv.ParseInt(of, 10, 32)
+	if !ok || errPart != nil || errOf != nil {
+		return analyze.Shard{}, fmt.Errorf("--shard %q: want I/N, such as 1/4", s)
+	}
+	shard := analyze.Shard{I: int32(i), N: int32(n)}
+	if err := shard.Validate(); err != nil || n == 0 {
+		return shard, fmt.Errorf("--shard %q: want I/N with 1 <= I <= N", s)
+	}
+	return shard, nil
+}
