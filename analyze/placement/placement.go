@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -137,8 +138,20 @@ type Placement struct {
 	Assumed       *Fit     // of Config.Assumed; nil: none was given
 	Coverage      Coverage
 
+	Changes []Change // in time
+	Keys    KeyBytes
+	Null    Spread
+	Empty   Spread
+
+	Several         []SeveralKey // keys in several partitions, heaviest first
+	SeveralCompared int64        // how many there are among the placements compared
+	SeveralKeys     int64        // how many there are in the topic; an estimate unless counts are exact
+	Causes          []CauseCount // of those compared
+	Scattered       float64      // of the keys with several records, the share in several partitions
+
 	cfg      Config
 	detector *detector
+	writerAt []int // index into the detector's writers, by Writers
 }
 
 // tolerated is the share of records or placements, in all, that may be unexplained or another writer's in an answer
@@ -155,7 +168,8 @@ func Judge(p *profile.Profile, cfg Config) *Placement {
 	if cfg.Assumed != nil {
 		further = append(slices.Clone(further), cfg.Assumed)
 	}
-	d := newDetector(ev, further, nil)
+	seen := recognise(ev)
+	d := newDetector(ev, further, seen.overs(ev))
 	d.run()
 	pl := &Placement{
 		NumPartitions: p.NumPartitions, cfg: cfg, detector: d,
@@ -164,9 +178,14 @@ func Judge(p *profile.Profile, cfg Config) *Placement {
 	if ev.records > 0 {
 		pl.Coverage.Records = float64(ev.counted) / float64(ev.records)
 	}
+	pl.SeveralKeys = p.Distinct().SeveralPartitions
 	pl.shares()
 	pl.fits()
 	pl.answer()
+	pl.changes()
+	pl.spreads(p)
+	pl.several()
+	pl.keyBytes(seen)
 	return pl
 }
 
@@ -175,6 +194,10 @@ func (pl *Placement) shares() {
 	d := pl.detector
 	keys, records := d.mixing()
 	for at := range d.writers {
+		pl.writerAt = append(pl.writerAt, at)
+	}
+	slices.SortStableFunc(pl.writerAt, func(a, b int) int { return cmp.Compare(records[b], records[a]) })
+	for _, at := range pl.writerAt {
 		w := &d.writers[at]
 		only := func(i int) bool { return w.match[i] && !d.explained(i, at) }
 		any, own := d.ev.sharesOf(func(i int) bool { return w.match[i] }), d.ev.sharesOf(only)
@@ -196,7 +219,6 @@ func (pl *Placement) shares() {
 		pl.describe(&out, only)
 		pl.Writers = append(pl.Writers, out)
 	}
-	slices.SortStableFunc(pl.Writers, func(a, b Writer) int { return cmp.Compare(b.Records.Share, a.Records.Share) })
 	pl.Matched = d.ev.sharesOf(func(i int) bool { return d.explained(i, -1) })
 	missed := d.ev.sharesOf(func(i int) bool { return !d.explained(i, -1) })
 	pl.Other = Shares{
@@ -207,26 +229,32 @@ func (pl *Placement) shares() {
 
 // describe adds the examples and times of the placements that only one writer explains.
 func (pl *Placement) describe(w *Writer, only func(i int) bool) {
-	var heaviest []int
+	var heaviest []*pair // at most cfg.Listed, heaviest first
 	pairs := pl.detector.ev.pairs
 	for i := range pairs {
 		if !only(i) {
 			continue
 		}
+		p := &pairs[i]
 		w.Only++
-		w.First, w.Last = widen(w.First, w.Last, &pairs[i])
-		heaviest = append(heaviest, i)
+		w.First, w.Last = widen(w.First, w.Last, p)
+		if full := len(heaviest) == pl.cfg.Listed; !full || heavierFirst(p, heaviest[len(heaviest)-1]) < 0 {
+			if full {
+				heaviest = heaviest[:len(heaviest)-1]
+			}
+			at, _ := slices.BinarySearchFunc(heaviest, p, heavierFirst)
+			heaviest = slices.Insert(heaviest, at, p)
+		}
 	}
-	slices.SortFunc(heaviest, func(a, b int) int { return heavierFirst(&pairs[a], &pairs[b]) })
-	for _, i := range heaviest[:min(len(heaviest), pl.cfg.Listed)] {
-		w.Examples = append(w.Examples, pairs[i].example())
+	for _, p := range heaviest {
+		w.Examples = append(w.Examples, p.example())
 	}
 }
 
 func (p *pair) example() Example { return Example{p.key, p.partition, p.records, p.first, p.last} }
 
 func heavierFirst(a, b *pair) int {
-	return cmp.Or(cmp.Compare(b.records, a.records), slices.Compare(a.key, b.key), cmp.Compare(a.partition, b.partition))
+	return cmp.Or(cmp.Compare(b.records, a.records), bytes.Compare(a.key, b.key), cmp.Compare(a.partition, b.partition))
 }
 
 func widen(first, last int64, p *pair) (int64, int64) {
