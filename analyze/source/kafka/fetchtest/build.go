@@ -12,6 +12,7 @@ import (
 	"keyspread/analyze/source"
 	"keyspread/analyze/source/kafka/encode"
 	"keyspread/analyze/source/synthetic"
+	"keyspread/partitioner"
 )
 
 // Topic describes a topic to build.
@@ -22,10 +23,17 @@ type Topic struct {
 	BatchBytes int              // uncompressed bytes of a batch
 	Stream     synthetic.Config // what one pass over a partition holds; partition p uses Seed + p
 	Passes     int              // how often a partition repeats its batches, at later offsets; 0: 1
+
+	// Partitioner, when set, deals one stream out over the partitions as a producer does, instead of a stream for each;
+	// Passes is then 1 and every key keyed.
+	Partitioner partitioner.Partitioner
 }
 
 // Records returns how many records the topic has.
 func (t Topic) Records() int64 {
+	if t.Partitioner != nil {
+		return t.Stream.Records
+	}
 	return t.Stream.Records * int64(t.Partitions) * int64(max(t.Passes, 1))
 }
 
@@ -49,7 +57,9 @@ func fileName(partition int32) string { return fmt.Sprintf("%d.log", partition) 
 
 func buildPartition(path string, t Topic, partition int32) (err error) {
 	c := t.Stream
-	c.Seed += uint64(partition)
+	if t.Partitioner == nil {
+		c.Seed += uint64(partition)
+	}
 	stream, err := synthetic.New(c)
 	if err != nil {
 		return err
@@ -79,7 +89,16 @@ func buildPartition(path string, t Topic, partition int32) (err error) {
 		return err
 	}
 	var r source.Record
+	counts, place := []int32{t.Partitions}, []int32{partition}
 	for stream.Next(&r) {
+		if t.Partitioner != nil {
+			if _, err := t.Partitioner.Place(r.Key, counts, place); err != nil {
+				return err
+			}
+			if place[0] != partition {
+				continue
+			}
+		}
 		value = stream.AppendValue(value[:0], &r)
 		batch.Add(r.Timestamp, r.Key, value)
 		if batch.Size() >= t.BatchBytes {
