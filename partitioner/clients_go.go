@@ -18,7 +18,7 @@ var goClients = []Client{
 			{Value: "custom_unsigned", Class: "fnv1a_u", Null: random, Empty: hashed, Over: saramaOver, Evidence: Run, Notes: "NewCustomPartitioner(WithHashUnsigned())"},
 			{Value: "random", Class: ClassNone, Null: random, Empty: random, Over: overAvail, Evidence: Run, Aliases: []string{":NewRandomPartitioner"}},
 			{Value: "round_robin", Class: ClassNone, Null: roundRobin, Empty: roundRobin, Over: overAvail, Evidence: Run, Aliases: []string{":NewRoundRobinPartitioner"}},
-			{Value: "manual", Class: ClassNone, Null: spread("as the record says"), Empty: spread("as the record says"), Evidence: Read, Aliases: []string{":NewManualPartitioner"}},
+			{Value: "manual", Class: ClassNone, Null: spread("by record"), Empty: spread("by record"), Evidence: Read, Aliases: []string{":NewManualPartitioner"}},
 		},
 	},
 	{
@@ -54,7 +54,7 @@ var goClients = []Client{
 			{Value: "round_robin", Class: ClassNone, Null: roundRobin, Empty: roundRobin, Over: overAvail, Evidence: Run},
 			{Value: "sticky", Class: ClassNone, Null: sticky, Empty: sticky, Over: overAvail, Evidence: Run},
 			{Value: "least_backup", Class: ClassNone, Null: spread("least backlog"), Empty: spread("least backlog"), Over: overAvail, Evidence: Read},
-			{Value: "manual", Class: ClassNone, Null: spread("as the record says"), Empty: spread("as the record says"), Evidence: Read},
+			{Value: "manual", Class: ClassNone, Null: spread("by record"), Empty: spread("by record"), Evidence: Read},
 		},
 	},
 	{
@@ -112,7 +112,7 @@ var goClients = []Client{
 	},
 	{
 		Name: "ticdc", Title: "TiCDC", Source: "pingcap/tiflow cdc/sink/dmlsink/mq/dispatcher/partition",
-		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("by table and columns"), Empty: spread("by table and columns"), Evidence: Read, Notes: "CRC-32 of table, index or column names and values combined with xor: not over the record's key"}},
+		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("by columns"), Empty: spread("by columns"), Evidence: Read, Notes: "CRC-32 of table, index or column names and values combined with xor: not over the record's key"}},
 	},
 	{
 		Name: "kaf", Title: "birdayz/kaf", Source: "birdayz/kaf@fd9c0ca1 cmd/kaf/produce.go",

@@ -57,7 +57,7 @@ var jvmClients = []Client{
 		"hashed after the converter, so a JSON envelope or a schema id is part of the key; a connector may name the partition itself", "connect"),
 	{
 		Name: "mirrormaker2", Title: "MirrorMaker 2", Aliases: []string{"mirror-maker-2", "mm2"}, Source: "apache/kafka@1eb76443 connect/mirror MirrorSourceTask.java",
-		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("source partition"), Empty: spread("source partition"), Evidence: Read, Notes: "keeps the source's partition number, never hashes"}},
+		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("as source"), Empty: spread("as source"), Evidence: Read, Notes: "keeps the source's partition number, never hashes"}},
 	},
 	{
 		Name: "debezium", Title: "Debezium connectors", Source: "debezium/debezium@aad55199 debezium-connect-plugins PartitionRouting.java",

@@ -66,8 +66,8 @@ var librdkafkaClients = []Client{
 	{
 		Name: "collectd", Title: "collectd write_kafka", Source: "collectd@10d88917 src/write_kafka.c",
 		Rules: []Rule{{
-			Default: true, Class: "djb2rev", Null: spread("random key per record"), Empty: unstated, Over: "all partitions, then the next one with a leader", Evidence: Extracted,
-			Notes: "on ARM, where char is unsigned, keys with bytes of 0x80 and above go elsewhere",
+			Default: true, Class: "djb2rev", Null: spread("random key"), Empty: unstated, Over: "all partitions, then the next one with a leader", Evidence: Extracted,
+			Notes: "without Key configured every record gets a random key; on ARM, where char is unsigned, keys with bytes of 0x80 and above go elsewhere",
 		}},
 	},
 }

@@ -73,7 +73,7 @@ var otherClients = []Client{
 	},
 	{
 		Name: "rskafka", Title: "rskafka, samsa", Aliases: []string{"samsa"}, Source: "influxdata/rskafka@9e0dad67, CallistoLabsNYC/samsa@33062fce",
-		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("as the caller says"), Empty: spread("as the caller says"), Evidence: Read}},
+		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("by caller"), Empty: spread("by caller"), Evidence: Read}},
 	},
 	{
 		Name: "brod", Title: "brod", Source: "kafka4beam/brod@33075eb5 src/brod_utils.erl",
@@ -91,7 +91,7 @@ var otherClients = []Client{
 	},
 	{
 		Name: "ekaf", Title: "ekaf", Source: "helpshift/ekaf@8967b8a0 ekaf_callbacks.erl",
-		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("by the whole message"), Empty: spread("by the whole message"), Evidence: Read, Notes: "phash2 of the whole message unless a callback is given"}},
+		Rules: []Rule{{Default: true, Class: ClassNone, Null: spread("by message"), Empty: spread("by message"), Evidence: Read, Notes: "phash2 of the whole message unless a callback is given"}},
 	},
 	{
 		Name: "kaffe", Title: "kaffe", Source: "spreedly/kaffe@1e0facb9 partition_selector.ex",
@@ -153,6 +153,6 @@ var otherClients = []Client{
 	},
 	{
 		Name: "lua-resty-kafka", Title: "lua-resty-kafka", Source: "doujiang24/lua-resty-kafka lib/resty/kafka/producer.lua",
-		Rules: []Rule{{Default: true, Class: "crc32u", Null: spread("by request number"), Empty: hashed, Evidence: Run}},
+		Rules: []Rule{{Default: true, Class: "crc32u", Null: spread("by request"), Empty: hashed, Evidence: Run}},
 	},
 }

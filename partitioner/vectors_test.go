@@ -330,6 +330,7 @@ func TestClientVectors(t *testing.T) {
 		}
 	}
 	counts := classes["murmur2-java"].Counts
+	run := map[string]bool{}
 	for _, c := range readClients(t) {
 		t.Run(c.Client, func(t *testing.T) {
 			name, ok := vectorClientName(c.Client)
@@ -344,6 +345,7 @@ func TestClientVectors(t *testing.T) {
 			if rule.Class != vectorClasses[c.Class] {
 				t.Errorf("%s: got class %s, want %s", name, rule.Class, vectorClasses[c.Class])
 			}
+			run[rule.ID] = true
 			if rule.Evidence != Run && rule.Client != "librdkafka" {
 				t.Errorf("%s: evidence is %q, but the client was run", rule.ID, rule.Evidence)
 			}
@@ -371,6 +373,11 @@ func TestClientVectors(t *testing.T) {
 				}
 			}
 		})
+	}
+	for _, r := range rules {
+		if r.Evidence == Run && !run[r.ID] {
+			t.Errorf("rule %s says that the client was run; it has no vectors", r.ID)
+		}
 	}
 }
 
