@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"keyspread/analyze/finding"
+	"keyspread/analyze/placement"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
 	"keyspread/analyze/sample"
@@ -17,9 +18,13 @@ import (
 
 // Config says what a run is to conclude.
 type Config struct {
-	Partitioner partitioner.Partitioner // assumed for the topic
-	Plans       []plan.To               // simulated and reported, in this order
-	Candidates  []plan.To               // kept exact beside them, for later questions to the profile
+	// Partitioner is assumed for the topic. With Auto, the one that the topic's keys show is taken in its place, and
+	// this one only where they do not tell.
+	Partitioner partitioner.Partitioner
+	Auto        bool
+	Further     []partitioner.Partitioner // the user's own, compared with the placement beside the known ones
+	Plans       []plan.To                 // simulated and reported, in this order
+	Candidates  []plan.To                 // kept exact beside them, for later questions to the profile
 	Skew        skew.Config
 	Sample      *sample.Config // nil: read everything
 	SampleOver  int64          // sample only ranges of more bytes on disk; 0: always
@@ -58,7 +63,11 @@ func (c Config) Validate() error {
 
 // Result is everything concluded from one profile. Reports start from it.
 type Result struct {
-	Profile  *profile.Profile
+	Profile   *profile.Profile     // under the partitioner that the conclusions are drawn with
+	Counted   *profile.Profile     // as it was read, for saving; nil for a sample
+	Placement *placement.Placement // who wrote the topic
+	Reason    string               // why that partitioner was used; "" when it was given
+
 	Partial  bool   // the run was stopped before its end
 	Why      string // why it is partial
 	Complete bool   // every offset asked for was read
@@ -99,12 +108,25 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(readErr, err)
 	}
+	if estimates != nil && cfg.Auto && readErr == nil {
+		// Blocks are estimated under one partitioner. When the keys show another, the same blocks are read again.
+		_, pt, reason, err := reassume(p, cfg.Partitioner, placement.Judge(p, cfg.placement()))
+		if err != nil {
+			return nil, err
+		}
+		if pt.ID() != cfg.Partitioner.ID() {
+			again := cfg
+			again.Partitioner, again.Auto = pt, false
+			res, err := Run(ctx, src, again)
+			if res != nil {
+				res.Reason = reason
+			}
+			return res, err
+		}
+	}
 	p.Partitions = slices.DeleteFunc(p.Partitions, func(part profile.Partition) bool { return !cfg.Shard.Has(part.ID) })
 	if cfg.Refine && readErr == nil && p.Mode() == profile.Bounded {
 		readErr = refine(ctx, src, reading, p, cfg)
-	}
-	if estimates != nil {
-		p = p.Scale(estimates.Factor)
 	}
 	res, err := conclude(p, cfg, estimates)
 	if err != nil {
@@ -205,7 +227,11 @@ func (r *Result) stop(err error) {
 func candidates(cfg Config, n int32) []profile.CandidateSpec {
 	var specs []profile.CandidateSpec
 	seen := map[profile.Candidate]bool{{Partitioner: cfg.Partitioner.ID(), NumPartitions: n}: true}
-	for _, list := range [][]plan.To{cfg.Plans, cfg.Candidates} {
+	lists := [][]plan.To{cfg.Plans, cfg.Candidates}
+	if cfg.Auto {
+		lists = append(lists, commonClasses(cfg.Plans))
+	}
+	for _, list := range lists {
 		for _, to := range list {
 			spec := resolve(to, cfg.Partitioner, n)
 			id := profile.Candidate{Partitioner: spec.Partitioner.ID(), NumPartitions: spec.NumPartitions}
@@ -216,6 +242,27 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 		}
 	}
 	return specs
+}
+
+// common are the mappings of nearly all producers beside Java's, for topics with too many keys to place them later.
+var common = []string{"crc32u", "fnv1a_abs", "fnv1a_mask", "murmur2u"}
+
+// commonClasses are the plans, and the topic as it is, under the common mappings.
+func commonClasses(plans []plan.To) []plan.To {
+	var tos []plan.To
+	for _, class := range partitioner.Classes() {
+		if !slices.Contains(common, class.ID) {
+			continue
+		}
+		pt := class.Partitioner()
+		tos = append(tos, plan.To{Partitioner: pt})
+		for _, to := range plans {
+			if to.Partitioner == nil {
+				tos = append(tos, plan.To{Partitioner: pt, NumPartitions: to.NumPartitions})
+			}
+		}
+	}
+	return tos
 }
 
 // resolve fills in what a candidate leaves as it is in a topic of n partitions written by pt.
@@ -233,14 +280,38 @@ func resolve(to plan.To, pt partitioner.Partitioner, n int32) profile.CandidateS
 // Conclude judges a profile of records that were all read. It needs no source, so a saved profile can be judged again.
 func Conclude(p *profile.Profile, cfg Config) (*Result, error) { return conclude(p, cfg, nil) }
 
+// placement is how the placement is judged: against the partitioner given, or against none with Auto.
+func (c Config) placement() placement.Config {
+	pc := placement.DefaultConfig()
+	pc.Further = c.Further
+	if !c.Auto {
+		pc.Assumed = c.Partitioner
+	}
+	return pc
+}
+
 func conclude(p *profile.Profile, cfg Config, e *sample.Estimates) (*Result, error) {
+	placed := placement.Judge(p, cfg.placement())
+	counted, reason := p, ""
+	if cfg.Auto {
+		var err error
+		if p, cfg.Partitioner, reason, err = reassume(p, cfg.Partitioner, placed); err != nil {
+			return nil, err
+		}
+	}
+	if e != nil {
+		p, counted = p.Scale(e.Factor), nil
+	}
 	res := &Result{
-		Profile:  p,
-		Sample:   e,
-		Complete: true,
-		Distinct: p.Distinct(),
-		Records:  skew.Judge(p, profile.Records, cfg.Skew, e),
-		Bytes:    skew.Judge(p, profile.Bytes, cfg.Skew, e),
+		Profile:   p,
+		Counted:   counted,
+		Placement: placed,
+		Reason:    reason,
+		Sample:    e,
+		Complete:  true,
+		Distinct:  p.Distinct(),
+		Records:   skew.Judge(p, profile.Records, cfg.Skew, e),
+		Bytes:     skew.Judge(p, profile.Bytes, cfg.Skew, e),
 	}
 	for i := range p.Partitions {
 		res.Complete = res.Complete && p.Partitions[i].Coverage.Complete()
@@ -261,9 +332,51 @@ func conclude(p *profile.Profile, cfg Config, e *sample.Estimates) (*Result, err
 		}
 		res.Plans = append(res.Plans, simulated)
 	}
+	res.Profile = p
 	res.hotRatio = cfg.Skew.HotRatio
 	res.Findings = findings(res)
 	return res, nil
+}
+
+// reassume returns the profile under the partitioner that its keys show. In bounded mode only a partitioner that was
+// computed while reading can be taken, if need be the class of the client found.
+func reassume(p *profile.Profile, fallback partitioner.Partitioner, placed *placement.Placement) (under *profile.Profile, pt partitioner.Partitioner, reason string, err error) {
+	pt, reason = placed.Best(fallback)
+	if pt.ID() == p.Partitioner {
+		return p, pt, reason, nil
+	}
+	if rule, err := partitioner.Lookup(fallback.ID()); err == nil && rule.Class == pt.ID() {
+		return p, fallback, reason, nil // the bare class found is the fallback's own
+	}
+	i := candidateIndex(p, profile.CandidateSpec{Partitioner: pt, NumPartitions: p.NumPartitions})
+	if i < 0 && p.Mode() != profile.Exact {
+		if rule, err := partitioner.Lookup(pt.ID()); err == nil {
+			if class, err := partitioner.Parse(rule.Class); err == nil {
+				pt = class
+				i = candidateIndex(p, profile.CandidateSpec{Partitioner: pt, NumPartitions: p.NumPartitions})
+			}
+		}
+		if i < 0 {
+			return p, fallback, reason + "; more keys than the memory budget holds, so " + fallback.ID() + " was kept", nil
+		}
+	}
+	if i < 0 {
+		var err error
+		if p, err = withCandidate(p, profile.CandidateSpec{Partitioner: pt, NumPartitions: p.NumPartitions}); err != nil {
+			return nil, nil, "", fmt.Errorf("placing keys under %s: %w", pt.ID(), err)
+		}
+		i = len(p.Candidates) - 1
+	}
+	q := *p
+	q.Partitioner = pt.ID()
+	q.Candidates = slices.Clone(p.Candidates)
+	q.Candidates[0], q.Candidates[i] = q.Candidates[i], q.Candidates[0]
+	q.Partitions = slices.Clone(p.Partitions)
+	for j := range q.Partitions {
+		q.Partitions[j].Placed = slices.Clone(q.Partitions[j].Placed)
+		q.Partitions[j].Placed[0], q.Partitions[j].Placed[i] = q.Partitions[j].Placed[i], q.Partitions[j].Placed[0]
+	}
+	return &q, pt, reason, nil
 }
 
 // withCandidate returns the profile with a placement that was not computed while reading; it takes every key.

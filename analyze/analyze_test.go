@@ -281,7 +281,7 @@ func TestRunWrongPartitionerIsTold(t *testing.T) {
 		t.Fatalf("findings %v lack a critical partitioner-mismatch", ids(res.Findings))
 	}
 	// Unrelated hashes agree on 1/12 of the keys (partitioners.md 1.8); 2,000 keys leave 8.3 +- 1.9 % at 3 sigma.
-	if !strings.Contains(f.What, "Only ") || !strings.Contains(f.What, "java") {
+	if !strings.Contains(f.What, "java gives 8.") || !strings.Contains(f.What, "crc32u") {
 		t.Errorf("finding %q does not say how little agrees with which partitioner", f.What)
 	}
 }
@@ -368,6 +368,41 @@ func TestValidate(t *testing.T) {
 		_, err := Run(t.Context(), &memory{partitions: make([][]source.Record, 1)}, cfg)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one that says %q", tc.name, err, tc.want)
+		}
+	}
+}
+
+// With Auto the partitioner is taken from the keys, and every figure is as if it had been named.
+func TestRunAuto(t *testing.T) {
+	counts := customers(3000, 2)
+	counts["tenant-hot"] = 1500
+	for _, tc := range []struct{ wrote, taken string }{{"java", "java"}, {"librdkafka", "crc32u"}, {"sarama", "fnv1a_abs"}, {"beats", "fnv1a_mask"}} {
+		src := topicOf(t, parse(t, tc.wrote), 12, counts)
+		cfg := DefaultConfig(parse(t, "java"))
+		cfg.Auto = true
+		cfg.Plans = []plan.To{{NumPartitions: 24}, {NumPartitions: 18}}
+		auto, err := Run(t.Context(), src, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if auto.Profile.Partitioner != tc.taken || auto.Reason == "" {
+			t.Errorf("written by %s: taken is %s (%q), want %s", tc.wrote, auto.Profile.Partitioner, auto.Reason, tc.taken)
+		}
+		cfg.Auto, cfg.Partitioner = false, parse(t, tc.taken)
+		named, err := Run(t.Context(), src, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range named.Plans {
+			if got, want := auto.Plans[i].Records, named.Plans[i].Records; got.Moved != want.Moved || !slices.Equal(got.Loads, want.Loads) {
+				t.Errorf("written by %s, plan %d: moved %d, want %d as with the partitioner named", tc.wrote, i, got.Moved, want.Moved)
+			}
+			if got, want := auto.Plans[i].MovedKeys, named.Plans[i].MovedKeys; got != want {
+				t.Errorf("written by %s, plan %d: %d keys move, want %d", tc.wrote, i, got, want)
+			}
+		}
+		if f := has(auto.Findings, finding.PartitionerMismatch); f != nil {
+			t.Errorf("written by %s: %s", tc.wrote, f.What)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 // Thresholds of the findings that are not the user's to set. The catalogue states them.
 const (
-	mismatchShare    = 0.001 // of keyed records in another partition than predicted
 	nullWarningShare = 0.01
 	fewKeysPerPart   = 20
 	keysListed       = 5 // findings of one kind about single keys; the rest is counted in one more
@@ -34,7 +33,7 @@ func findings(r *Result) []finding.Finding {
 		finding.Sort(fs)
 		return fs
 	}
-	fs = append(fs, mismatchFinding(r)...)
+	fs = append(fs, r.Placement.Findings()...)
 	fs = append(fs, hotKeyFindings(r)...)
 	fs = append(fs, hotPartitionFindings(r)...)
 	fs = append(fs, ceilingFindings(r)...)
@@ -86,30 +85,6 @@ func firstOf(names []string, n int) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
-}
-
-func mismatchFinding(r *Result) []finding.Finding {
-	var keyed, moved profile.Weight
-	for i := range r.Profile.Partitions {
-		placed := &r.Profile.Partitions[i].Placed[0]
-		for _, w := range placed.Loads {
-			keyed = keyed.Add(w)
-		}
-		moved = moved.Add(placed.Moved)
-	}
-	if keyed.Records == 0 {
-		return nil
-	}
-	wrong := float64(moved.Records) / float64(keyed.Records)
-	if wrong <= mismatchShare {
-		return nil
-	}
-	return []finding.Finding{{
-		ID: finding.PartitionerMismatch, Severity: finding.Critical,
-		What: fmt.Sprintf("Only %s of keyed records are in the partition that %s gives at %s.",
-			finding.Percent(1-wrong), r.Profile.Partitioner, finding.Plural(int64(r.Profile.NumPartitions), "partition", "partitions")),
-		Do: "Name the producers' partitioner with --partitioner; until then every figure about future placement is wrong.",
-	}}
 }
 
 // hotKeyFindings reports the hot and undecided keys, heaviest in records first, each once for both weights.

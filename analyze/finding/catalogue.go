@@ -36,8 +36,11 @@ type Entry struct {
 	Do      string // what to do, with the price of each way
 }
 
-// catalogue lists every finding in the order in which a report shows findings of one severity.
-var catalogue = []Entry{
+// catalogue lists every finding in the order in which a report shows findings of one severity: what the loads do, who
+// placed the keys, what the keys are.
+var catalogue = slices.Concat(loadEntries, placementEntries, keyEntries)
+
+var loadEntries = []Entry{
 	{
 		ID:    IncompleteCoverage,
 		Title: "not everything that was asked for was read",
@@ -166,6 +169,9 @@ explains. One figure for the whole range hides that.`,
 		Rule: "Reported in sampled runs when the two shares differ at the 5 % level, corrected for the number of keys compared.",
 		Do:   "Judge the later half by itself: --since, or --tail, describes what is coming.",
 	},
+}
+
+var keyEntries = []Entry{
 	{
 		ID:    NullKeys,
 		Title: "records without a key",

@@ -18,6 +18,7 @@ import (
 	"keyspread/analyze/plan"
 	"keyspread/analyze/source"
 	"keyspread/partitioner"
+	"keyspread/partitioner/custom"
 	"keyspread/reports"
 )
 
@@ -26,7 +27,7 @@ const redactSecretEnv = "KEYSPREAD_REDACT_SECRET"
 
 // judgeFlags say how what was read is judged and told.
 type judgeFlags struct {
-	partitioner string
+	partitioner partitionerFlags
 	candidates  []string
 	memory      string
 	verifyKeys  bool
@@ -42,7 +43,7 @@ type judgeFlags struct {
 
 func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.partitioner, "partitioner", "java", "the producers' partitioner; 'keyspread partitioners' lists them")
+	f.partitioner.register(cmd)
 	flags.StringSliceVar(&f.candidates, "candidates", nil, "partition `counts` to keep exact figures for, whatever the number of keys")
 	flags.StringVar(&f.memory, "memory", "1GiB", "`bytes` for counting keys; beyond them counts carry bounds")
 	flags.BoolVar(&f.verifyKeys, "verify-keys", false, "compare key bytes instead of trusting a 128-bit hash")
@@ -55,17 +56,18 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.refine, "refine", false, "read a second time to make listed keys exact when --memory was passed")
 	f.sample.register(cmd)
 	flags.BoolVar(&f.redact, "redact", false, "show keyed hashes instead of keys; the secret comes from "+redactSecretEnv)
-	_ = cmd.RegisterFlagCompletionFunc("partitioner", completePartitioner)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// config builds the pipeline's configuration and checks the outputs, so that a slip is told before hours of reading.
-func (f *judgeFlags) config(now time.Time) (analyze.Config, []reports.Output, error) {
-	pt, err := partitioner.Parse(f.partitioner)
-	if err != nil {
-		return analyze.Config{}, nil, fmt.Errorf("--partitioner: %w", err)
+// config builds the pipeline's configuration for an assumed partitioner and checks the outputs, so that a slip is told
+// before hours of reading.
+func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []reports.Output, error) {
+	cfg := analyze.DefaultConfig(assumed.Partitioner)
+	cfg.Auto = assumed.auto
+	if custom.IsSpec(f.partitioner.name) {
+		cfg.Further = append(cfg.Further, assumed.Partitioner)
 	}
-	cfg := analyze.DefaultConfig(pt)
+	var err error
 	cfg.Skew.HotRatio, cfg.Skew.Top = f.hotRatio, f.top
 	cfg.Profile.VerifyKeys = f.verifyKeys
 	if cfg.Profile.Memory, err = parseBytes(f.memory); err != nil {
@@ -121,7 +123,7 @@ func newAnalyzeCommand() *cobra.Command {
 		Short: "Report where a topic's keys land, which are hot, and what that means",
 		Args:  atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return analyzeOrPlan(cmd, args, &read, &judge, nil)
+			return analyzeOrPlan(cmd, args, &read, &judge, planFlags{})
 		},
 	}
 	read.register(cmd)
@@ -130,13 +132,23 @@ func newAnalyzeCommand() *cobra.Command {
 }
 
 // analyzeOrPlan runs the main job on a topic, or on a saved profile when one is named.
-func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *judgeFlags, plans []plan.To) error {
+func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *judgeFlags, plans planFlags) (err error) {
 	now := time.Now()
-	cfg, outputs, err := judge.config(now)
+	assumed, err := judge.partitioner.open(cmd.Context(), judge.partitioner.name, read.topic)
+	if err != nil {
+		return usageError{fmt.Errorf("--partitioner: %w", err)}
+	}
+	inUse := []opened{assumed}
+	defer func() { err = closeAll(inUse, err) }()
+	cfg, outputs, err := judge.config(assumed, now)
 	if err != nil {
 		return usageError{err}
 	}
-	cfg.Plans = plans
+	more, err := plans.set(cmd.Context(), &cfg, &judge.partitioner, read.topic)
+	inUse = append(inUse, more...)
+	if err != nil {
+		return usageError{err}
+	}
 	if err := cfg.Validate(); err != nil {
 		return usageError{err}
 	}
@@ -159,8 +171,8 @@ type output struct {
 	saveProfile string
 }
 
-// concludeProfile judges a saved profile. The partitioner is the profile's own unless one is named, and then it must be
-// the same: what was counted by one partitioner says nothing about another's null and empty keys.
+// concludeProfile judges a saved profile. With auto the partitioner comes from the keys, as it does for a topic; one that
+// is named must be the profile's own, whose null and empty keys were counted.
 func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out output, read *readFlags) error {
 	if read.topic != "" || read.servers != "" {
 		return usageError{fmt.Errorf("%s is a saved profile: it excludes --topic and --bootstrap-server", name)}
@@ -169,11 +181,12 @@ func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out ou
 	if err != nil {
 		return err
 	}
-	if !cmd.Flags().Changed("partitioner") {
+	switch {
+	case cfg.Auto:
 		if cfg.Partitioner, err = partitioner.Parse(p.Partitioner); err != nil {
 			return fmt.Errorf("profile %s: %w", name, err)
 		}
-	} else if cfg.Partitioner.ID() != p.Partitioner {
+	case cfg.Partitioner.ID() != p.Partitioner:
 		return usageError{fmt.Errorf("profile %s was counted for partitioner %s: see another with plan --to-partitioner %s",
 			name, p.Partitioner, cfg.Partitioner.ID())}
 	}
@@ -218,8 +231,8 @@ func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) err
 			return err
 		}
 	}
-	if o.saveProfile != "" {
-		if err := saveProfile(o.saveProfile, res.Profile); err != nil {
+	if o.saveProfile != "" && res.Counted != nil {
+		if err := saveProfile(o.saveProfile, res.Counted); err != nil {
 			return err
 		}
 	}

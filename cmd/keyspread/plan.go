@@ -1,19 +1,28 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"keyspread/analyze"
 	"keyspread/analyze/plan"
-	"keyspread/partitioner"
+	"keyspread/partitioner/custom"
 )
+
+// planFlags name what is simulated.
+type planFlags struct {
+	counts       []string
+	partitioners []string
+	asked        bool // the command is plan
+}
 
 func newPlanCommand() *cobra.Command {
 	var read readFlags
 	var judge judgeFlags
-	var counts, partitioners []string
+	plans := planFlags{asked: true}
 	cmd := &cobra.Command{
 		Use:   "plan (-b HOST:PORT -t TOPIC | PROFILE) --to 24,48",
 		Short: "Simulate other partition counts or another partitioner on the topic's real keys",
@@ -22,45 +31,54 @@ loads, the hottest partition and its keys, moved keys, records and bytes, and wh
 written never move.`,
 		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plans, err := parsePlans(counts, partitioners)
-			if err != nil {
-				return usageError{err}
-			}
 			return analyzeOrPlan(cmd, args, &read, &judge, plans)
 		},
 	}
 	read.register(cmd)
 	judge.register(cmd)
-	cmd.Flags().StringSliceVar(&counts, "to", nil, "partition `counts` to simulate")
-	cmd.Flags().StringSliceVar(&partitioners, "to-partitioner", nil, "`partitioners` to simulate, at the topic's count or at those of --to")
+	cmd.Flags().StringSliceVar(&plans.counts, "to", nil, "partition `counts` to simulate")
+	cmd.Flags().StringArrayVar(&plans.partitioners, "to-partitioner", nil,
+		"`partitioner` to simulate, at the topic's count or at those of --to; repeatable")
 	_ = cmd.RegisterFlagCompletionFunc("to-partitioner", completePartitioner)
 	return cmd
 }
 
-// parsePlans combines counts and partitioners: each count under each partitioner, or whichever of the two is given.
-func parsePlans(counts, partitioners []string) ([]plan.To, error) {
-	tos, err := parseCounts("--to", counts)
+// set puts the candidates into a pipeline's configuration: each count under each partitioner, or whichever of the two is
+// given. It returns the partitioners it opened, also with an error.
+func (f planFlags) set(ctx context.Context, cfg *analyze.Config, flags *partitionerFlags, topic string) ([]opened, error) {
+	if !f.asked {
+		return nil, nil
+	}
+	counts, err := parseCounts("--to", f.counts)
 	if err != nil {
 		return nil, err
 	}
-	if len(partitioners) == 0 {
-		if len(tos) == 0 {
-			return nil, errors.New("nothing to plan: give --to COUNT,... or --to-partitioner NAME,...")
+	if len(f.partitioners) == 0 {
+		if len(counts) == 0 {
+			return nil, errors.New("nothing to plan: give --to COUNT,... or --to-partitioner NAME")
 		}
-		return tos, nil
+		cfg.Plans = counts
+		return nil, nil
 	}
-	if len(tos) == 0 {
-		tos = []plan.To{{}}
+	if len(counts) == 0 {
+		counts = []plan.To{{}}
 	}
-	var plans []plan.To
-	for _, name := range partitioners {
-		pt, err := partitioner.Parse(name)
+	var inUse []opened
+	for _, name := range f.partitioners {
+		if name == partitionerAuto {
+			return inUse, errors.New("--to-partitioner auto: name the one to change to")
+		}
+		pt, err := flags.open(ctx, name, topic)
 		if err != nil {
-			return nil, fmt.Errorf("--to-partitioner: %w", err)
+			return inUse, fmt.Errorf("--to-partitioner: %w", err)
 		}
-		for _, to := range tos {
-			plans = append(plans, plan.To{Partitioner: pt, NumPartitions: to.NumPartitions})
+		inUse = append(inUse, pt)
+		if custom.IsSpec(name) {
+			cfg.Further = append(cfg.Further, pt.Partitioner)
+		}
+		for _, to := range counts {
+			cfg.Plans = append(cfg.Plans, plan.To{Partitioner: pt.Partitioner, NumPartitions: to.NumPartitions})
 		}
 	}
-	return plans, nil
+	return inUse, nil
 }
