@@ -41,11 +41,12 @@ func TestAgainstKafkaGo(t *testing.T) {
 		"kafka-go:murmur2":            kafka.Murmur2Balancer{},
 		"kafka-go:murmur2_consistent": kafka.Murmur2Balancer{Consistent: true},
 	} {
+		p := parse(t, name)
 		keys := append(sampleKeys(3000), []byte{})
 		if name == "kafka-go:crc32" {
 			keys = keys[:3000] // it spreads the empty key
 		}
-		if p := parse(t, name); p.ID() == "kafka-go:crc32_consistent" || p.ID() == "kafka-go:murmur2_consistent" {
+		if p.ID() == "kafka-go:crc32_consistent" || p.ID() == "kafka-go:murmur2_consistent" {
 			keys = append(keys, nil)
 		}
 		for _, n := range compareCounts {
@@ -55,7 +56,7 @@ func TestAgainstKafkaGo(t *testing.T) {
 			}
 			for _, key := range keys {
 				want := b.Balance(kafka.Message{Key: key}, partitions...)
-				if got := placeOne(t, name, key, n); int(got) != want {
+				if got := placeKeyed(t, p, key, n); int(got) != want {
 					t.Fatalf("%s: key %q at %d partitions: got %d, kafka-go answers %d", name, key, n, got, want)
 				}
 			}
@@ -76,11 +77,12 @@ func TestAgainstFranzGo(t *testing.T) {
 		"franz-go:saramahasher":             kgo.SaramaHasher(fnv32a),
 		"franz-go:saramahasher_crc32":       kgo.SaramaHasher(crc32.ChecksumIEEE),
 	} {
+		p := parse(t, name)
 		topic := kgo.StickyKeyPartitioner(h).ForTopic("t")
 		for _, n := range compareCounts {
 			for _, key := range append(sampleKeys(3000), []byte{}) {
 				want := topic.Partition(&kgo.Record{Key: key}, int(n))
-				if got := placeOne(t, name, key, n); int(got) != want {
+				if got := placeKeyed(t, p, key, n); int(got) != want {
 					t.Fatalf("%s: key %q at %d partitions: got %d, franz-go answers %d", name, key, n, got, want)
 				}
 			}

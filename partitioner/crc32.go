@@ -1,6 +1,9 @@
 package partitioner
 
-import "hash/crc32"
+import (
+	"hash/crc32"
+	"unicode/utf8"
+)
 
 func placeCRC32Unsigned(key []byte, counts, out []int32) error {
 	unsignedAll(crc32.ChecksumIEEE(key), counts, out)
@@ -24,6 +27,11 @@ func placeCRC32Mask(key []byte, counts, out []int32) error {
 func crc32UTF16(key []byte) (h uint32, ok bool) {
 	h = ^uint32(0)
 	for len(key) > 0 {
+		if b := key[0]; b < utf8.RuneSelf {
+			h = crc32.IEEETable[byte(h)^b] ^ h>>8
+			key = key[1:]
+			continue
+		}
 		first, second, size := utf16Units(key)
 		if size == 0 {
 			return 0, false

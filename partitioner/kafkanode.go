@@ -1,5 +1,7 @@
 package partitioner
 
+import "unicode/utf8"
+
 // kafkaNode31 is kafka-node's hash of the key as a JavaScript string: String.hashCode kept to 31 bits, 0 taken as 1. Bytes
 // that are not UTF-8 become U+FFFD first, because the client calls toString on a Buffer.
 //
@@ -7,6 +9,11 @@ package partitioner
 func kafkaNode31(key []byte) uint32 {
 	h := uint32(0)
 	for len(key) > 0 {
+		if b := key[0]; b < utf8.RuneSelf {
+			h = 31*h + uint32(b)
+			key = key[1:]
+			continue
+		}
 		first, second, size := utf16UnitsReplacing(key)
 		h = 31*h + uint32(first)
 		if second != 0 {

@@ -15,9 +15,6 @@ var errNotText = errors.New("not valid UTF-8")
 // utf16Units returns the one or two UTF-16 units of the first character of key, and the bytes it takes in UTF-8. second is
 // 0 for a character of one unit. size is 0 when key does not start with valid UTF-8. key must not be empty.
 func utf16Units(key []byte) (first, second uint16, size int) {
-	if b := key[0]; b < utf8.RuneSelf {
-		return uint16(b), 0, 1
-	}
 	r, size := utf8.DecodeRune(key)
 	if r == utf8.RuneError && size == 1 {
 		return 0, 0, 0

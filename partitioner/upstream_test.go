@@ -292,10 +292,15 @@ func TestPlacePanics(t *testing.T) {
 // placeOne is the partition of a key that must have one.
 func placeOne(t testing.TB, name string, key []byte, n int32) int32 {
 	t.Helper()
+	return placeKeyed(t, parse(t, name), key, n)
+}
+
+func placeKeyed(t testing.TB, p Partitioner, key []byte, n int32) int32 {
+	t.Helper()
 	out := []int32{-7}
-	keyed, err := parse(t, name).Place(key, []int32{n}, out)
+	keyed, err := p.Place(key, []int32{n}, out)
 	if !keyed || err != nil {
-		t.Fatalf("%s: key %q at %d partitions: keyed=%v, error %v", name, key, n, keyed, err)
+		t.Fatalf("%s: key %q at %d partitions: keyed=%v, error %v", p.ID(), key, n, keyed, err)
 	}
 	return out[0]
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,7 +67,7 @@ func TestLocateTextNotes(t *testing.T) {
 			got, _ := runInProcess(t, exitOK, "", append([]string{"locate"}, c.args...)...)
 			lines := strings.Split(got, "\n")
 			for _, want := range c.want {
-				if !containsLine(lines, want) {
+				if !slices.Contains(lines, want) {
 					t.Errorf("no line %q in\n%s", want, got)
 				}
 			}
@@ -81,15 +82,6 @@ func TestLocateTextNotes(t *testing.T) {
 	if strings.Contains(got, "same placement") {
 		t.Errorf("a key that is not ASCII tells crc32_abs apart, yet:\n%s", got)
 	}
-}
-
-func containsLine(lines []string, want string) bool {
-	for _, line := range lines {
-		if line == want {
-			return true
-		}
-	}
-	return false
 }
 
 func TestLocateAll(t *testing.T) {
