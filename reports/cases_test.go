@@ -1,8 +1,10 @@
 package reports
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"keyspread/analyze/finding"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
 	"keyspread/analyze/skew"
 	"keyspread/analyze/source"
 	"keyspread/partitioner"
@@ -22,6 +25,8 @@ type topic struct {
 	keys       []keyed
 	to         []int32 // planned counts
 	toHash     string  // partitioner of the last plan; "": murmur2
+	mix        bool    // records of a partition in random order, as traffic has them, not key by key
+	gaps       bool    // every other offset holds no record, as compaction leaves it
 }
 
 type keyed struct {
@@ -51,19 +56,37 @@ func parsePartitioner(t testing.TB, name string) partitioner.Partitioner {
 // result counts and judges a topic. Findings are for the caller to add: their texts are not this package's.
 func (tp topic) result(t testing.TB) *analyze.Result {
 	t.Helper()
-	pt := murmur2(t)
-	cfg := profile.DefaultConfig()
-	cfg.Partitioner, cfg.Memory = pt, 16<<20
-	byPlan := make([]partitioner.Partitioner, len(tp.to))
-	for i, n := range tp.to {
-		byPlan[i] = pt
-		if tp.toHash != "" && i == len(tp.to)-1 {
-			byPlan[i] = parsePartitioner(t, tp.toHash)
-		}
-		cfg.Candidates = append(cfg.Candidates, profile.CandidateSpec{Partitioner: byPlan[i], NumPartitions: n})
-	}
+	return tp.run(t, nil)
+}
 
-	records := make([][]source.Record, tp.partitions)
+// run is result by a sample, when how to draw it is given.
+func (tp topic) run(t testing.TB, how *sample.Config) *analyze.Result {
+	t.Helper()
+	cfg := analyze.DefaultConfig(murmur2(t))
+	cfg.Profile.Memory, cfg.Sample = 16<<20, how
+	for i, n := range tp.to {
+		to := plan.To{NumPartitions: n}
+		if tp.toHash != "" && i == len(tp.to)-1 {
+			to.Partitioner = parsePartitioner(t, tp.toHash)
+		}
+		cfg.Plans = append(cfg.Plans, to)
+	}
+	res, err := analyze.Run(t.Context(), tp.source(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Findings = nil
+	return res
+}
+
+// source returns the topic's records as a source.
+func (tp topic) source(t testing.TB) *memory {
+	t.Helper()
+	pt := murmur2(t)
+	m := &memory{topic: tp.name, partitions: make([][]source.Record, tp.partitions), step: 1}
+	if tp.gaps {
+		m.step = 2
+	}
 	for _, k := range tp.keys {
 		p := k.partition
 		if p < 0 {
@@ -74,50 +97,61 @@ func (tp topic) result(t testing.TB) *analyze.Result {
 			p = out[0]
 		}
 		for range k.records {
-			records[p] = append(records[p], source.Record{
-				Offset: int64(len(records[p])), Timestamp: firstTime + 1000*int64(len(records[p])), Key: k.key, ValueSize: k.size,
-			})
+			m.partitions[p] = append(m.partitions[p], source.Record{Key: k.key, ValueSize: k.size})
 		}
 	}
-	reading := &source.Plan{Topic: tp.name, NumPartitions: int(tp.partitions), Range: "earliest..latest"}
+	rng := rand.New(rand.NewPCG(1, 2)) // any fixed seed
+	for _, records := range m.partitions {
+		if tp.mix {
+			shuffle(rng, records)
+		}
+		for i := range records {
+			records[i].Offset, records[i].Timestamp = m.step*int64(i), firstTime+1000*int64(i)
+		}
+	}
+	return m
+}
+
+// memory is a source of records at every step-th offset. Each takes 40 bytes as stored.
+type memory struct {
+	topic      string
+	partitions [][]source.Record
+	step       int64
+}
+
+func (m *memory) Plan(context.Context) (*source.Plan, error) {
+	p := &source.Plan{Topic: m.topic, NumPartitions: len(m.partitions), Range: "earliest..latest"}
+	for id, records := range m.partitions {
+		end := m.step * int64(len(records))
+		p.Partitions = append(p.Partitions, source.Partition{ID: int32(id), HighWatermark: end, LastStableOffset: end})
+		if end > 0 {
+			p.Spans = append(p.Spans, source.Span{Partition: int32(id), End: end})
+		}
+	}
+	return p, nil
+}
+
+func (m *memory) Read(_ context.Context, p *source.Plan, sink source.Sink) ([]source.Coverage, error) {
 	var coverage []source.Coverage
-	for p := range tp.partitions {
-		n := int64(len(records[p]))
-		reading.Partitions = append(reading.Partitions, source.Partition{ID: p, HighWatermark: n, LastStableOffset: n})
-		if n > 0 {
-			reading.Spans = append(reading.Spans, source.Span{Partition: p, Start: 0, End: n})
+	for _, part := range p.Partitions {
+		c := source.Coverage{Partition: part.ID}
+		for _, span := range p.Spans {
+			if span.Partition != part.ID {
+				continue
+			}
+			c.Asked += span.End - span.Start
+			c.Read, c.Position = c.Asked, span.End
+			records := m.partitions[part.ID][(span.Start+m.step-1)/m.step : (span.End+m.step-1)/m.step]
+			err := sink.Batch(&source.Batch{
+				Partition: part.ID, Next: span.End, Records: records, LeaderEpoch: 1, WireBytes: 40 * int64(len(records)),
+			})
+			if err != nil {
+				return nil, err
+			}
 		}
-		coverage = append(coverage, source.Coverage{Partition: p, Asked: n, Read: n, Position: n})
+		coverage = append(coverage, c)
 	}
-	builder, err := profile.NewBuilder(reading, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p := range tp.partitions {
-		if len(records[p]) == 0 {
-			continue
-		}
-		err := builder.Batch(&source.Batch{
-			Partition: p, Next: int64(len(records[p])), Records: records[p], LeaderEpoch: 1, WireBytes: 40 * int64(len(records[p])),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	p, err := builder.Profile(coverage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	judging := analyze.Config{Partitioner: pt, Skew: skew.DefaultConfig()}
-	for i, n := range tp.to {
-		judging.Plans = append(judging.Plans, plan.To{Partitioner: byPlan[i], NumPartitions: n})
-	}
-	res, err := analyze.Conclude(p, judging)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Findings = nil
-	return res
+	return coverage, nil
 }
 
 // evenKeys are n keys with a few records each, so that no key is heavy.
@@ -192,7 +226,83 @@ func goldenCases() []goldenCase {
 		}, opt},
 		{"hostile", hostileTopic, opt},
 		{"plan", planTopic, opt},
+		{"sampled", sampledTopic, opt},
+		{"sampled-gaps", sampledGapsTopic, opt},
+		{"sampled-plan", sampledPlanTopic, opt},
+		{"sampled-whole", sampledWholeTopic, opt},
+		{"chance", func(t testing.TB) *analyze.Result {
+			return topic{name: "chance.v1", partitions: 24, keys: evenKeys(2000)}.result(t)
+		}, opt},
+		{"few-keys", func(t testing.TB) *analyze.Result { return devices(150).result(t) }, opt},
+		{"as-many-keys", func(t testing.TB) *analyze.Result { return devices(50).result(t) }, opt},
+		{"not-hashed", notHashedTopic, opt},
+		{"tail", func(t testing.TB) *analyze.Result {
+			res := topic{name: "orders.v1", partitions: 3, keys: evenKeys(300)}.result(t)
+			res.Profile.Range = "tail 1000"
+			return res
+		}, opt},
 	}
+}
+
+// heavyKeys are a hot key, one that a sample cannot tell to be hot or not, and many light ones.
+func heavyKeys() []keyed {
+	return append(evenKeys(3000),
+		key("customer-42", 3600), key("customer-43", 1500), keyed{nil, 700, 100, 2}, keyed{[]byte("blob-7"), 250, 900, -1})
+}
+
+// sampleConfig asks for less precision than a user gets, so that a small topic is enough.
+func sampleConfig(blockSize int64) sample.Config {
+	how := sample.DefaultConfig()
+	how.BlockSize, how.Precision = blockSize, 0.02
+	return how
+}
+
+// sampledTopic was sampled until its precision was reached.
+func sampledTopic(t testing.TB) *analyze.Result {
+	how := sampleConfig(20)
+	how.Seed = 7
+	res := topic{name: "orders.v1", partitions: 12, keys: heavyKeys(), mix: true}.run(t, &how)
+	res.Findings = []finding.Finding{{
+		ID: finding.HotKey, Severity: finding.Warning, Unit: "records", Subject: "partition 9", Key: []byte("customer-42"), HasKey: true,
+		What: "Key {key} has about a tenth of records.", Do: "One consumer must carry {key} at its peak.",
+	}}
+	return res
+}
+
+// sampledGapsTopic was sampled under a limit that ended it early, where half of the offsets hold no record.
+func sampledGapsTopic(t testing.TB) *analyze.Result {
+	how := sample.DefaultConfig()
+	how.BlockSize, how.MaxRecords = 40, 100
+	return topic{name: "compacted.v1", partitions: 4, keys: append(evenKeys(2000), key("customer-42", 4000)), mix: true, gaps: true}.run(t, &how)
+}
+
+func sampledPlanTopic(t testing.TB) *analyze.Result {
+	how := sampleConfig(20)
+	return topic{name: "orders.v1", partitions: 12, keys: heavyKeys(), mix: true, to: []int32{24, 12}, toHash: "crc32u"}.run(t, &how)
+}
+
+// sampledWholeTopic is so small that its sample grew to all of it.
+func sampledWholeTopic(t testing.TB) *analyze.Result {
+	how := sample.DefaultConfig()
+	return topic{name: "small.v1", partitions: 3, keys: append(evenKeys(300), key("customer-42", 400)), mix: true, to: []int32{6}}.run(t, &how)
+}
+
+// devices is a topic of few equal keys for its 50 partitions, which looks like a defect to many.
+func devices(n int) topic {
+	var ks []keyed
+	for i := range n {
+		ks = append(ks, key(fmt.Sprintf("device-%03d", i), 20))
+	}
+	return topic{name: "devices.v1", partitions: 50, keys: ks}
+}
+
+// notHashedTopic has keys that went to partitions of their own choice: three of ten to the first.
+func notHashedTopic(t testing.TB) *analyze.Result {
+	ks := evenKeys(2000)
+	for i := range ks {
+		ks[i].partition = int32(max(0, i%10-2))
+	}
+	return topic{name: "chosen.v1", partitions: 8, keys: ks}.result(t)
 }
 
 func hotTopic(t testing.TB) *analyze.Result {

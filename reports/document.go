@@ -56,17 +56,35 @@ func evidence(r *Report, d detail) []section {
 // headline says in one line what the report is about.
 func headline(r *Report) string {
 	c := r.Contents
-	state := ""
+	var states []string
+	records, size := finding.Plural(c.Records, "record", "records"), sizeText(c.Bytes)
+	if isEstimated(r) {
+		states = append(states, "SAMPLED")
+		size = "about " + size
+		if !r.Sample.RecordsExact {
+			records = "about " + records
+		}
+	}
 	switch {
 	case r.Coverage.Partial:
-		state = " (PARTIAL)"
+		states = append(states, "PARTIAL")
 	case !r.Coverage.Complete:
-		state = " (INCOMPLETE)"
+		states = append(states, "INCOMPLETE")
+	}
+	state := ""
+	if len(states) > 0 {
+		state = " (" + strings.Join(states, ", ") + ")"
 	}
 	s := fmt.Sprintf("%s%s: %s, %s, %s", r.Topic.Name, state,
-		finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"),
-		finding.Plural(c.Records, "record", "records"), sizeText(c.Bytes))
-	if c.DistinctKeys.Count > 0 {
+		finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"), records, size)
+	switch {
+	case r.Sample != nil && r.Sample.KeysSeen > 0:
+		atLeast := ""
+		if isEstimated(r) {
+			atLeast = "at least "
+		}
+		s += ", " + atLeast + finding.Plural(r.Sample.KeysSeen, "key", "keys")
+	case c.DistinctKeys != nil && c.DistinctKeys.Count > 0:
 		about := ""
 		if !c.DistinctKeys.Exact {
 			about = "about "
@@ -79,7 +97,11 @@ func headline(r *Report) string {
 func readSection(r *Report, d detail) section {
 	c, k := r.Contents, r.Coverage
 	how := fmt.Sprintf("%s, %s", k.Range, k.Isolation)
-	b := block{facts: []fact{{"range", how}, {"coverage", coverageText(r)}}}
+	b := block{facts: []fact{{"range", how}}}
+	if only := scopeText(k); only != "" {
+		b.facts = append(b.facts, fact{"describes", only})
+	}
+	b.facts = append(b.facts, fact{"coverage", coverageText(r)})
 	for i, p := range incomplete(r) {
 		if d.problems > 0 && i == d.problems {
 			b.facts = append(b.facts, fact{"", fmt.Sprintf("… %d more incomplete partitions", len(incomplete(r))-i)})
@@ -90,12 +112,16 @@ func readSection(r *Report, d detail) section {
 	if c.Records == 0 {
 		return section{"READ", []block{b}}
 	}
-	b.facts = append(b.facts, fact{"bytes", fmt.Sprintf("%s: keys %s, values %s, headers %s; %s as stored",
-		sizeText(c.Bytes), sizeText(c.KeyBytes), sizeText(c.ValueBytes), sizeText(c.HeaderBytes), sizeText(c.WireBytes))})
-	b.facts = append(b.facts, fact{"keys", distinctText(c)})
-	b.facts = append(b.facts, fact{"of these", fmt.Sprintf("null key %s, empty key %s, tombstones %s; passed over: %s control, %s aborted",
-		partText(c.NullKey.Records, c.Records), partText(c.EmptyKey.Records, c.Records), partText(c.Tombstones, c.Records),
-		count(c.ControlRecords), count(c.AbortedRecords))})
+	if r.Sample != nil {
+		b.facts = append(b.facts, sampleFacts(r)...)
+	} else {
+		b.facts = append(b.facts,
+			fact{"bytes", bytesText(c) + fmt.Sprintf("; %s as stored", sizeText(c.WireBytes))},
+			fact{"keys", distinctText(c)},
+			fact{"of these", fmt.Sprintf("null key %s, empty key %s, tombstones %s; passed over: %s control, %s aborted",
+				partText(c.NullKey.Records, c.Records), partText(c.EmptyKey.Records, c.Records), partText(c.Tombstones, c.Records),
+				count(c.ControlRecords), count(c.AbortedRecords))})
+	}
 	if c.MinTime != nil {
 		b.facts = append(b.facts, fact{"time", timeText(c.MinTime) + " to " + timeText(c.MaxTime) + " UTC"})
 	}
@@ -103,14 +129,40 @@ func readSection(r *Report, d detail) section {
 	return section{"READ", []block{b}}
 }
 
+// scopeText says what a range other than everything makes the figures a description of: of itself, and of nothing
+// beyond it.
+func scopeText(c Coverage) string {
+	switch c.Scope {
+	case "topic", "": // the latter in what is no report of ours
+		return ""
+	case "tail":
+		n := strings.TrimPrefix(c.Range, "tail ")
+		return fmt.Sprintf("the last %s offsets of each partition only; says nothing about what came before them", n)
+	case "window":
+		return "this time window only; what is usual takes several windows to tell"
+	case "offsets":
+		return "these offsets only; says nothing about others"
+	}
+	return "this range only; says nothing about the rest of the topic"
+}
+
+func bytesText(c Contents) string {
+	return fmt.Sprintf("%s: keys %s, values %s, headers %s",
+		sizeText(c.Bytes), sizeText(c.KeyBytes), sizeText(c.ValueBytes), sizeText(c.HeaderBytes))
+}
+
 func coverageText(r *Report) string {
 	k := r.Coverage
+	asked := "asked for"
+	if r.Sample != nil {
+		asked = "of the blocks drawn"
+	}
 	s := fmt.Sprintf("%d of %s, ", k.PartitionsRead, finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"))
 	switch {
 	case k.Complete:
-		s += fmt.Sprintf("all %s offsets asked for", count(k.OffsetsAsked))
+		s += fmt.Sprintf("all %s offsets %s", count(k.OffsetsAsked), asked)
 	default:
-		s += fmt.Sprintf("%s of %s offsets asked for (%s)", count(k.OffsetsRead), count(k.OffsetsAsked),
+		s += fmt.Sprintf("%s of %s offsets %s (%s)", count(k.OffsetsRead), count(k.OffsetsAsked), asked,
 			finding.Percent(ratio(k.OffsetsRead, k.OffsetsAsked)))
 	}
 	if k.OffsetsLost > 0 {
@@ -148,16 +200,22 @@ func problemText(p Partition) string {
 }
 
 func distinctText(c Contents) string {
-	several := estimateText(c.SeveralPartitions) + " in more than one partition"
+	if c.DistinctKeys == nil || c.SeveralPartitions == nil {
+		return "not counted"
+	}
+	several := estimateText(*c.SeveralPartitions) + " in more than one partition"
 	if c.SeveralPartitions.Exact && c.SeveralPartitions.Count == 0 {
 		several = "none in more than one partition"
 	}
 	if c.CountMode == profile.Exact.String() {
-		return fmt.Sprintf("%s distinct, counted exactly; %s", estimateText(c.DistinctKeys), several)
+		return fmt.Sprintf("%s distinct, counted exactly; %s", estimateText(*c.DistinctKeys), several)
 	}
-	return fmt.Sprintf("%s distinct; %s. Counts of keys are bounded: one that is not listed has at most %s of records, %s of bytes",
-		estimateText(c.DistinctKeys), several, finding.Percent(ratio(c.MissingKey.Records, c.Records)),
-		finding.Percent(ratio(c.MissingKey.Bytes, c.Bytes)))
+	s := fmt.Sprintf("%s distinct; %s", estimateText(*c.DistinctKeys), several)
+	if m := c.MissingKey; m != nil {
+		s += fmt.Sprintf(". Counts of keys are bounded: one that is not listed has at most %s of records, %s of bytes",
+			finding.Percent(ratio(m.Records, c.Records)), finding.Percent(ratio(m.Bytes, c.Bytes)))
+	}
+	return s
 }
 
 func estimateText(e Estimate) string {
@@ -186,6 +244,7 @@ func timeText(t *Time) string {
 
 func skewSection(r *Report) section {
 	t := newTable("<weight", "PAR", "CV", "effective partitions", "Gini", "hottest", "its share")
+	t.spare = []int{4, 2}
 	for _, s := range []struct {
 		name string
 		of   *Measures
@@ -206,6 +265,9 @@ func skewSection(r *Report) section {
 			why.facts = append(why.facts, fact{w.name, chanceText(w.of)})
 		}
 	}
+	if empty := occupancyText(r.Skew.Occupancy); empty != "" {
+		why.facts = append(why.facts, fact{"without a key", empty})
+	}
 	par := "PAR is the largest load over the mean: 1.00 is even."
 	if hot := r.Skew.Records.HotShare; hot != nil {
 		par += fmt.Sprintf(" A key is hot above %s.", finding.Percent(*hot))
@@ -214,6 +276,9 @@ func skewSection(r *Report) section {
 	if c := r.Skew.Records.Ceiling; c != nil {
 		why.notes = append(why.notes, fmt.Sprintf("The heaviest key sets the ceiling N* = %s partitions by records, %s by bytes; more cannot lower the hottest one.",
 			ceilingText(c), ceilingText(r.Skew.Bytes.Ceiling)))
+	}
+	if isEstimated(r) {
+		why.notes = append(why.notes, loadsNote(r.Sample)+" Bytes are estimated.")
 	}
 	return section{"SKEW", []block{{table: t}, why}}
 }
@@ -235,14 +300,48 @@ func chanceText(c *Chance) string {
 		s = c.Cause
 	}
 	if random := c.All.Random; random != nil {
-		s += fmt.Sprintf(". Keyed records have PAR %s; the same keys hashed at random have %s, once in 20 over %s",
-			figure(c.All.Observed), figure(random.Median), figure(random.P95))
+		s += fmt.Sprintf(". Keyed records have PAR %s; the same keys hashed at random have %s, once in 20 over %s (%s)",
+			figure(c.All.Observed), figure(random.Median), figure(random.P95), chanceOf(random.P))
+		if c.Cause == skew.FewKeys.String() {
+			s += fmt.Sprintf(". They weigh as much as %s equal keys", effectiveText(c.EffectiveKeys))
+		}
 	}
 	if w := c.Without; w != nil && w.Random != nil {
-		s += fmt.Sprintf(". Without %s: %s, at random %s",
-			finding.Plural(int64(c.Removed), "hot key", "hot keys"), figure(w.Observed), figure(w.Random.Median))
+		s += fmt.Sprintf(". Without %s: %s, at random %s (%s)",
+			finding.Plural(int64(c.Removed), "hot key", "hot keys"), figure(w.Observed), figure(w.Random.Median), chanceOf(w.Random.P))
 	}
 	return s
+}
+
+// chanceOf writes the probability that chance is at least as uneven.
+func chanceOf(p float64) string {
+	if p < 0.001 {
+		return "p < 0.001"
+	}
+	return "p = " + strconv.FormatFloat(p, 'f', 2+leadingZeros(p), 64)
+}
+
+// leadingZeros is 1 for a fraction below a tenth and 0 otherwise: p has two digits that count, or three decimals.
+func leadingZeros(p float64) int {
+	if p < 0.095 {
+		return 1
+	}
+	return 0
+}
+
+// occupancyText sets the partitions without a key beside those that chance leaves so; empty where neither amounts to
+// half a partition.
+func occupancyText(o *Occupancy) string {
+	if o == nil || o.Empty == 0 && o.Expected < 0.5 {
+		return ""
+	}
+	empty := "none"
+	if o.Empty > 0 {
+		empty = strconv.Itoa(o.Empty)
+	}
+	return fmt.Sprintf("%s of %s. %s placed at random leave %s so on average, give or take %s",
+		empty, finding.Plural(int64(o.Partitions), "partition", "partitions"), finding.Plural(o.Keys, "key", "keys"),
+		effectiveText(o.Expected), effectiveText(o.SD))
 }
 
 func effectiveText(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
@@ -265,6 +364,10 @@ func keySection(r *Report, d detail) section {
 		return s
 	}
 	byRecords := listed(r.Skew.Records.TopKeys, d.keys)
+	if r.Sample != nil {
+		s.blocks = sampledKeys(r, d, byRecords)
+		return s
+	}
 	s.blocks = append(s.blocks, keyBlock("by records", r.Skew.Records.TopKeys, len(byRecords), d, recordShare, 4, 3, 6))
 	if d.wide || tellsMore(listed(r.Skew.Bytes.TopKeys, d.keys), byRecords) {
 		n := len(listed(r.Skew.Bytes.TopKeys, d.keys))
@@ -331,7 +434,7 @@ func keyBlock(head string, keys []TopKey, show int, d detail, of func(*TopKey) S
 		k := &keys[i]
 		cells := []string{
 			k.Key.Text, rangeText(k.Records, form), percentRange(k.RecordShare),
-			rangeText(k.Bytes, size), percentRange(k.ByteShare), whereText(k.Partitions, d), finding.Percent(k.PartitionShare), k.Verdict,
+			rangeText(k.Bytes, size), percentRange(k.ByteShare), whereText(k, d), percentOf(k.PartitionShare), k.Verdict,
 		}
 		if d.wide {
 			cells = append(cells, timeText(k.FirstTime), timeText(k.LastTime))
@@ -339,14 +442,34 @@ func keyBlock(head string, keys []TopKey, show int, d detail, of func(*TopKey) S
 		t.row(cells...)
 	}
 	b := block{head: head, table: t}
-	if rest := keys[show:]; len(rest) > 0 {
-		note := fmt.Sprintf("… %d more listed, each at most %s", len(rest), finding.Percent(of(&rest[0]).Hi))
-		if n := countHot(rest); n > 0 {
-			note += fmt.Sprintf("; %d of them hot or undecided", n)
-		}
-		b.notes = []string{note + "."}
+	if rest := restText(keys[show:], of); rest != "" {
+		b.notes = []string{rest}
 	}
 	return b
+}
+
+// restText says of the keys that are not shown how heavy they can be; empty when there are none.
+func restText(rest []TopKey, of func(*TopKey) ShareRange) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	most := 0.0
+	for i := range rest {
+		most = max(most, of(&rest[i]).Hi)
+	}
+	s := fmt.Sprintf("… %d more listed, each at most %s", len(rest), finding.Percent(most))
+	if n := countHot(rest); n > 0 {
+		s += fmt.Sprintf("; %d of them hot or undecided", n)
+	}
+	return s + "."
+}
+
+// percentOf writes a share that need not be known.
+func percentOf(s *ShareRange) string {
+	if s == nil {
+		return "-"
+	}
+	return percentRange(*s)
 }
 
 func countHot(keys []TopKey) int {
@@ -360,26 +483,20 @@ func countHot(keys []TopKey) int {
 }
 
 // whereText names the partitions of a key: all in wide, otherwise the one that holds most and how many others there are.
-func whereText(parts []KeyPart, d detail) string {
-	if len(parts) == 0 {
+func whereText(k *TopKey, d detail) string {
+	if len(k.Partitions) == 0 || k.MainPartition == nil {
 		return "-"
 	}
 	if d.wide {
-		names := make([]string, len(parts))
-		for i, p := range parts {
+		names := make([]string, len(k.Partitions))
+		for i, p := range k.Partitions {
 			names[i] = strconv.Itoa(int(p.Partition))
 		}
 		return strings.Join(names, ",")
 	}
-	most := parts[0]
-	for _, p := range parts[1:] {
-		if p.Records.Lo > most.Records.Lo {
-			most = p
-		}
-	}
-	s := strconv.Itoa(int(most.Partition))
-	if len(parts) > 1 {
-		s += fmt.Sprintf(" +%d", len(parts)-1)
+	s := strconv.Itoa(int(*k.MainPartition))
+	if n := len(k.Partitions); n > 1 {
+		s += fmt.Sprintf(" +%d", n-1)
 	}
 	return s
 }
@@ -424,7 +541,7 @@ func partitionSection(r *Report, d detail) section {
 			keys = form(*p.DistinctKeys)
 		}
 		if p.TopKey != nil {
-			top, of = p.TopKey.Key.Text, percentRange(p.TopKey.Share)
+			top, of = p.TopKey.Key.Text, percentOf(p.TopKey.Share)
 		}
 		cells := []string{
 			strconv.Itoa(int(p.Partition)), form(p.Records), finding.Percent(p.RecordShare), bar(p.RecordShare, most, d),
@@ -448,6 +565,9 @@ func partitionSection(r *Report, d detail) section {
 	if rest := ps[len(show):]; len(rest) > 0 {
 		b.notes = []string{fmt.Sprintf("… %d more, between %s and %s of records each.", len(rest),
 			finding.Percent(rest[len(rest)-1].RecordShare), finding.Percent(rest[0].RecordShare))}
+	}
+	if isEstimated(r) {
+		b.notes = append(b.notes, partitionsNote(r.Sample, d))
 	}
 	return section{title, []block{b}}
 }

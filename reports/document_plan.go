@@ -21,7 +21,7 @@ func planSection(r *Report, d detail) section {
 			s.blocks = append(s.blocks, *b)
 		}
 		if d.wide {
-			s.blocks = append(s.blocks, loadBlock(p), matrixBlock(p))
+			s.blocks = append(s.blocks, loadBlock(r, p), matrixBlock(r, p))
 		}
 	}
 	return s
@@ -29,7 +29,7 @@ func planSection(r *Report, d detail) section {
 
 func planTable(r *Report) block {
 	t := newTable("partitions", "<partitioner", "PAR", "byte PAR", "hottest", "moved keys", "records", "bytes", "formula")
-	t.names, t.spare = 1, []int{3, 7}
+	t.names, t.spare = 1, []int{3, 7, 4, 8}
 	same := true
 	for i := range r.Plans {
 		same = same && r.Plans[i].To.Partitioner == r.Plans[i].From.Partitioner
@@ -55,24 +55,59 @@ func planTable(r *Report) block {
 		}
 		t.row(slices.Concat(
 			[]string{strconv.Itoa(int(p.To.NumPartitions)) + "    ", name(p.To.Partitioner)},
-			loadCells(p.Records.Measures, p.Bytes.Measures),
-			[]string{keys, finding.Percent(p.Moved.RecordShare), finding.Percent(p.Moved.ByteShare), formula})...)
+			futureCells(&p.Records, &p.Bytes),
+			[]string{keys, percentRange(p.Moved.RecordShare), percentRange(p.Moved.ByteShare), formula})...)
 	}
 	t.drop("partitioner", "")
+	measured := "measured"
+	if isEstimated(r) {
+		measured = "estimated"
+	}
+	if r.Sample != nil {
+		t.drop("moved keys", "-")
+	}
 	return block{open: true, table: t, notes: []string{
 		"Hottest: the partition with the most records, and its share. " +
-			"Moved: the share whose future records would land in another partition, measured; records already written stay where they are. " +
+			"Moved: the share whose future records would land in another partition, " + measured + "; records already written stay where they are. " +
 			"Formula: the share of keys that 1 − gcd/max expects to move, whatever their weight.",
 	}}
 }
 
-// loadCells are the cells of a candidate's loads: PAR by records and bytes, the hottest partition and its share.
+// loadCells are the cells of the topic's loads: PAR by records and bytes, the hottest partition and its share.
 func loadCells(records, bytes *Measures) []string {
 	if records == nil || bytes == nil {
 		return []string{"-", "-", "-"}
 	}
 	hottest := fmt.Sprintf("%d: %s", records.HottestPartition, finding.Percent(records.HottestShare))
 	return []string{figure(records.PAR), figure(bytes.PAR), hottest}
+}
+
+// futureCells are the same of a candidate's loads, with their intervals where they have some.
+func futureCells(records, bytes *PlanSide) []string {
+	if records.Measures == nil || bytes.Measures == nil {
+		return []string{"-", "-", "-"}
+	}
+	return []string{
+		parText(records), parText(bytes),
+		fmt.Sprintf("%d: %s", records.Measures.HottestPartition, percentRange(hottestShare(records))),
+	}
+}
+
+// parText writes the PAR of a candidate with measures: "2.95", or "2.95 (2.70–3.21)" of a sample.
+func parText(s *PlanSide) string {
+	text := figure(s.Measures.PAR)
+	if i := s.PARInterval; i != nil && i.Lo != nil && i.Hi != nil && *i.Lo != *i.Hi {
+		text += fmt.Sprintf(" (%s–%s)", strconv.FormatFloat(floorTo(*i.Lo, 2), 'f', 2, 64), strconv.FormatFloat(ceilTo(*i.Hi, 2), 'f', 2, 64))
+	}
+	return text
+}
+
+// hottestShare is the share of the hottest partition of a candidate with measures.
+func hottestShare(s *PlanSide) ShareRange {
+	if h := int(s.Measures.HottestPartition); h >= 0 && h < len(s.LoadShares) {
+		return s.LoadShares[h]
+	}
+	return ShareRange{Lo: s.Measures.HottestShare, Hi: s.Measures.HottestShare}
 }
 
 // candidateText names a candidate: its count, and its partitioner where that changes.
@@ -86,24 +121,51 @@ func candidateText(p *Plan) string {
 
 func candidateBlock(r *Report, p *Plan, d detail) block {
 	b := block{head: fmt.Sprintf("%d → %s", p.From.NumPartitions, candidateText(p))}
-	moved := fmt.Sprintf("%s (%s), %s (%s)", finding.Plural(p.Moved.Records, "record", "records"), finding.Percent(p.Moved.RecordShare),
-		sizeText(p.Moved.Bytes), finding.Percent(p.Moved.ByteShare))
+	moved := movedText(r, p)
 	if k := p.Moved.Keys; k != nil {
 		moved = fmt.Sprintf("%s of %s (%s), ", count(k.Moved), finding.Plural(k.Of, "key", "keys"), finding.Percent(k.Share)) + moved
 	}
 	b.facts = append(b.facts, fact{"moved", moved})
 	b.facts = append(b.facts, hottestFacts(p, d)...)
-	if rest := othersText(p); rest != "" {
+	if rest := othersText(r, p); rest != "" {
 		b.facts = append(b.facts, fact{"others", rest})
 	}
 	if p.Unkeyed.Records > 0 {
-		b.facts = append(b.facts, fact{"unkeyed", fmt.Sprintf("%s records are spread by their client; taken as even over all partitions", count(p.Unkeyed.Records))})
+		b.facts = append(b.facts, fact{"unkeyed", fmt.Sprintf("%s%s records are spread by their client; taken as even over all partitions", about(r), count(p.Unkeyed.Records))})
 	}
 	if p.Unplaced.Records > 0 {
-		b.facts = append(b.facts, fact{"unplaced", fmt.Sprintf("%s records have keys for which the client itself gives no partition; in no load", count(p.Unplaced.Records))})
+		b.facts = append(b.facts, fact{"unplaced", fmt.Sprintf("%s%s records have keys for which the client itself gives no partition; in no load", about(r), count(p.Unplaced.Records))})
 	}
 	b.facts = append(b.facts, fact{"limit", limitText(r, p)})
 	return b
+}
+
+// timesText writes PAR as a ratio to the mean.
+func timesText(s *PlanSide) string {
+	par, interval, sampled := strings.Cut(parText(s), " ")
+	if !sampled {
+		return finding.Times(s.Measures.PAR)
+	}
+	return par + "x " + interval
+}
+
+// movedText says how much moves, in both weights.
+func movedText(r *Report, p *Plan) string {
+	m := &p.Moved
+	if r.Sample == nil {
+		return fmt.Sprintf("%s (%s), %s (%s)", finding.Plural(m.Records.Lo, "record", "records"), percentRange(m.RecordShare),
+			sizeText(m.Bytes.Lo), percentRange(m.ByteShare))
+	}
+	return fmt.Sprintf("%s of keyed records (%s), %s of bytes (%s); keys unknown: a sample does not count them",
+		percentRange(m.RecordShare), rangeText(m.Records, count), percentRange(m.ByteShare), rangeText(m.Bytes, sizeText))
+}
+
+// about is put before counts that a sample only estimates.
+func about(r *Report) string {
+	if isEstimated(r) {
+		return "about "
+	}
+	return ""
 }
 
 // worthNaming is the share of the hottest partition from which a key is named beside the heaviest one.
@@ -120,13 +182,17 @@ func hottestFacts(p *Plan, d detail) []fact {
 		if m == nil || s.unit == "bytes" && p.Records.Measures != nil && m.HottestPartition == p.Records.Measures.HottestPartition {
 			continue
 		}
-		text := fmt.Sprintf("partition %d with %s of %s, %s the mean", m.HottestPartition, finding.Percent(m.HottestShare), s.unit, finding.Times(m.PAR))
+		text := fmt.Sprintf("partition %d with %s of %s, %s the mean", m.HottestPartition, percentRange(hottestShare(s.side)), s.unit, timesText(s.side))
 		var names []string
 		for i, k := range s.side.HottestKeys {
 			if i > 0 && (i == d.hottest || k.Share.Hi < worthNaming*m.HottestShare) {
 				break
 			}
-			names = append(names, fmt.Sprintf("%s (%s)", k.Key.Text, percentRange(k.Share)))
+			if k.Share.Estimate != nil { // its interval stands in brackets
+				names = append(names, k.Key.Text+" "+percentRange(k.Share))
+			} else {
+				names = append(names, fmt.Sprintf("%s (%s)", k.Key.Text, percentRange(k.Share)))
+			}
 		}
 		if len(names) > 0 {
 			text += "; its heaviest keys, by share of the topic: " + strings.Join(names, ", ")
@@ -137,7 +203,7 @@ func hottestFacts(p *Plan, d detail) []fact {
 }
 
 // othersText says between what the loads of all partitions but the hottest lie.
-func othersText(p *Plan) string {
+func othersText(r *Report, p *Plan) string {
 	m := p.Records.Measures
 	if m == nil || len(p.Records.Loads) < 2 {
 		return ""
@@ -154,9 +220,12 @@ func othersText(p *Plan) string {
 	if total <= 0 {
 		return ""
 	}
-	s := fmt.Sprintf("between %s and %s of the placed records each", finding.Percent(lo/total), finding.Percent(hi/total))
+	s := fmt.Sprintf("between %s%s and %s of the placed records each", about(r), finding.Percent(lo/total), finding.Percent(hi/total))
 	if empty > 0 {
 		s += fmt.Sprintf("; %s would be empty", finding.Plural(int64(empty), "partition", "partitions"))
+		if isEstimated(r) {
+			s += " of what the sample saw"
+		}
 	}
 	return s
 }
@@ -174,7 +243,7 @@ func limitText(r *Report, p *Plan) string {
 		s = fmt.Sprintf("below N* = %s: more partitions can still lower the hottest one", ceiling)
 	}
 	if p.Limit.BestPAR > 1.005 { // 1.00 for people: no limit at all
-		s += fmt.Sprintf("; without splitting a key PAR is at least %s", figure(p.Limit.BestPAR))
+		s += fmt.Sprintf("; without splitting a key PAR is at least %s%s", about(r), figure(p.Limit.BestPAR))
 	}
 	return s
 }
@@ -185,7 +254,7 @@ func hotMoves(p *Plan, d detail) *block {
 		return nil
 	}
 	t := newTable("<hot key", "records", "share", "bytes", "from", "to", "<future records")
-	t.names, t.spare = 0, []int{3}
+	t.names, t.spare = 0, []int{3, 1}
 	show := p.HotKeys
 	if d.hotKeys > 0 && len(show) > d.hotKeys+1 {
 		show = show[:d.hotKeys]
@@ -231,14 +300,26 @@ func fromText(from []int32, d detail) string {
 }
 
 // loadBlock lists a candidate's loads by partition.
-func loadBlock(p *Plan) block {
+func loadBlock(r *Report, p *Plan) block {
 	t := newTable("partition", "records", "share", "bytes", "share")
 	records, bytes := sum(p.Records.Loads), sum(p.Bytes.Loads)
 	for i := range min(len(p.Records.Loads), len(p.Bytes.Loads)) {
 		x, y := p.Records.Loads[i], p.Bytes.Loads[i]
-		t.row(strconv.Itoa(i), finding.Count(int64(math.Round(x))), partOf(x, records), sizeText(int64(math.Round(y))), partOf(y, bytes))
+		recordShare, byteShare := partOf(x, records), partOf(y, bytes)
+		if r.Sample != nil && i < min(len(p.Records.LoadShares), len(p.Bytes.LoadShares)) {
+			recordShare, byteShare = percentRange(p.Records.LoadShares[i]), percentRange(p.Bytes.LoadShares[i])
+		}
+		t.row(strconv.Itoa(i), finding.Count(int64(math.Round(x))), recordShare, sizeText(int64(math.Round(y))), byteShare)
 	}
-	return block{head: fmt.Sprintf("loads at %s", candidateText(p)), table: t}
+	return block{head: fmt.Sprintf("loads at %s%s", candidateText(p), estimatedText(r)), table: t}
+}
+
+// estimatedText is put behind the head of a table of counts that a sample only estimates.
+func estimatedText(r *Report) string {
+	if isEstimated(r) {
+		return ", estimated"
+	}
+	return ""
 }
 
 func sum(xs []float64) float64 {
@@ -257,7 +338,7 @@ func partOf(x, whole float64) string {
 }
 
 // matrixBlock lists how many keyed records go from which partition to which.
-func matrixBlock(p *Plan) block {
+func matrixBlock(r *Report, p *Plan) block {
 	t := newTable("from", "to", "records", "of from", "bytes")
 	of := make(map[int32]int64)
 	for _, c := range p.Matrix {
@@ -266,5 +347,5 @@ func matrixBlock(p *Plan) block {
 	for _, c := range p.Matrix {
 		t.row(strconv.Itoa(int(c.From)), strconv.Itoa(int(c.To)), finding.Count(c.Records), finding.Percent(ratio(c.Records, of[c.From])), sizeText(c.Bytes))
 	}
-	return block{head: fmt.Sprintf("from → to at %s, keyed records", candidateText(p)), table: t}
+	return block{head: fmt.Sprintf("from → to at %s, keyed records%s", candidateText(p), estimatedText(r)), table: t}
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"keyspread/analyze"
+	"keyspread/analyze/sample"
 )
 
 func compileSchema(t testing.TB) *jsonschema.Schema {
@@ -125,8 +128,22 @@ func TestParseRefuses(t *testing.T) {
 // in every format without a panic, whatever was left out or made negative.
 func TestMangledReports(t *testing.T) {
 	small := topic{name: "t", partitions: 2, keys: []keyed{key("a", 20), key("b", 1), {nil, 1, 0, 1}}, to: []int32{3}}
+	for _, res := range []*analyze.Result{small.result(t), smallSample(t)} {
+		mangle(t, write(t, JSON, New(res, Options{}), View{}))
+	}
+}
+
+// smallSample is the smallest sample that has everything a sample can have.
+func smallSample(t testing.TB) *analyze.Result {
+	how := sample.DefaultConfig()
+	how.BlockSize, how.MaxRecords = 3, 60
+	tp := topic{name: "t", partitions: 2, keys: []keyed{key("a", 300), key("b", 20), {nil, 30, 0, 1}}, mix: true, to: []int32{3}}
+	return tp.run(t, &how)
+}
+
+func mangle(t *testing.T, report []byte) {
 	var doc any
-	if err := json.Unmarshal(write(t, JSON, New(small.result(t), Options{}), View{}), &doc); err != nil {
+	if err := json.Unmarshal(report, &doc); err != nil {
 		t.Fatal(err)
 	}
 	taken := 0
@@ -174,6 +191,7 @@ func TestMangledReports(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	small := topic{name: "t", partitions: 2, keys: []keyed{key("a", 2), key("b", 1), {nil, 1, 0, 1}}, to: []int32{3}}
 	f.Add(write(f, JSON, New(small.result(f), Options{}), View{})) // small, or the engine gets nowhere
+	f.Add(write(f, JSON, New(smallSample(f), Options{}), View{}))
 	f.Add([]byte(`{"schema_version": 1}`))
 	f.Add([]byte(`{"schema_version": 1, "plans": [{}], "contents": {"records": 1}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -34,6 +34,7 @@ func New(res *analyze.Result, opt Options) *Report {
 	for i := range p.Partitions {
 		b.total = b.total.Add(p.Partitions[i].Total)
 	}
+	b.sampled = newEstimates(res.Sample, b.total)
 	r := &Report{
 		SchemaVersion: SchemaVersion,
 		Tool:          Tool{Name: "keyspread", Version: clean(opt.Version)},
@@ -49,6 +50,8 @@ func New(res *analyze.Result, opt Options) *Report {
 		r.Partitions = append(r.Partitions, b.partition(&p.Partitions[i]))
 	}
 	slices.SortFunc(r.Partitions, func(a, b Partition) int { return cmp.Compare(a.Partition, b.Partition) })
+	r.Skew.Occupancy = occupancy(&r.Contents, r.Partitions, p.NumPartitions)
+	r.Sample = b.sample(r)
 	for i := range res.Plans {
 		r.Plans = append(r.Plans, b.plan(&res.Plans[i]))
 	}
@@ -59,12 +62,15 @@ type builder struct {
 	res   *analyze.Result
 	keys  keyWriter
 	total profile.Weight
+
+	sampled *estimates // nil: everything was read
 }
 
 func (b *builder) coverage() Coverage {
 	p := b.res.Profile
 	c := Coverage{
 		Range:     clean(p.Range),
+		Scope:     scope(p.Range),
 		Isolation: p.Isolation.String(),
 		Complete:  b.res.Complete,
 		Partial:   b.res.Partial,
@@ -82,16 +88,34 @@ func (b *builder) coverage() Coverage {
 	return c
 }
 
+// scope says what a range makes a report describe. Only the whole range describes the topic.
+func scope(of string) string {
+	switch {
+	case of == "earliest..latest":
+		return "topic"
+	case strings.HasPrefix(of, "tail "):
+		return "tail"
+	case strings.HasPrefix(of, "offsets "):
+		return "offsets"
+	case strings.Contains(of, ".."):
+		return "window"
+	}
+	return "other"
+}
+
 func (b *builder) contents() Contents {
 	p := b.res.Profile
 	d := b.res.Distinct
 	c := Contents{
-		Records:           b.total.Records,
-		Bytes:             b.total.Bytes,
-		CountMode:         profile.Exact.String(),
-		DistinctKeys:      Estimate{d.Keys, d.Exact, d.Low, d.High},
-		SeveralPartitions: Estimate{d.SeveralPartitions, d.Exact, d.SeveralLow, d.SeveralHigh},
-		MissingKey:        weight(p.Missing()),
+		Records:   b.total.Records,
+		Bytes:     b.total.Bytes,
+		CountMode: p.Mode().String(),
+	}
+	if b.sampled == nil {
+		c.DistinctKeys = &Estimate{d.Keys, d.Exact, d.Low, d.High}
+		c.SeveralPartitions = &Estimate{d.SeveralPartitions, d.Exact, d.SeveralLow, d.SeveralHigh}
+		missing := weight(p.Missing())
+		c.MissingKey = &missing
 	}
 	first, last := int64(-1), int64(-1)
 	for i := range p.Partitions {
@@ -109,9 +133,6 @@ func (b *builder) contents() Contents {
 			first = part.MinTime
 		}
 		last = max(last, part.MaxTime)
-		if part.Mode != profile.Exact {
-			c.CountMode = part.Mode.String()
-		}
 	}
 	c.MinTime, c.MaxTime = instant(first), instant(last)
 	return c
@@ -144,10 +165,7 @@ func (b *builder) skew(s *skew.Skew) Skew {
 	}
 	out.Chance = chance(&s.Explanation)
 	if len(s.Top) > 0 {
-		out.Ceiling = &NumberRange{Lo: finite(s.CeilingLo), Hi: finite(s.CeilingHi)}
-		if s.CeilingLo != s.CeilingHi {
-			out.Ceiling = &NumberRange{Lo: finiteOutwards(s.CeilingLo, false), Hi: finiteOutwards(s.CeilingHi, true)}
-		}
+		out.Ceiling = numberRange(s.CeilingLo, s.CeilingHi)
 	}
 	top := slices.Clone(s.Top)
 	slices.SortFunc(top, func(a, b skew.Key) int {
@@ -157,7 +175,7 @@ func (b *builder) skew(s *skew.Skew) Skew {
 		)
 	})
 	for i := range top {
-		out.TopKeys = append(out.TopKeys, b.topKey(&top[i], s.Unit))
+		out.TopKeys = append(out.TopKeys, b.topKey(&top[i], s))
 	}
 	return out
 }
@@ -187,33 +205,66 @@ func chancePAR(observed float64, c skew.Chance) ChancePAR {
 	return out
 }
 
-func (b *builder) topKey(k *skew.Key, unit profile.Unit) TopKey {
+func (b *builder) topKey(k *skew.Key, s *skew.Skew) TopKey {
 	t := TopKey{
-		Key:            b.keys.key(k.Key),
-		Verdict:        k.Verdict.String(),
-		Records:        Range{k.Lo.Records, k.Hi.Records},
-		Bytes:          Range{k.Lo.Bytes, k.Hi.Bytes},
-		PartitionShare: share(k.InPartition),
-		Partitions:     make([]KeyPart, 0, len(k.Where)),
-		FirstTime:      instant(k.First),
-		LastTime:       instant(k.Last),
+		Key:        b.keys.key(k.Key),
+		Verdict:    k.Verdict.String(),
+		Partitions: make([]KeyPart, 0, len(k.Where)),
 	}
-	t.RecordShare = ratios(t.Records, b.total.Records)
-	t.ByteShare = ratios(t.Bytes, b.total.Bytes)
+	where := slices.Clone(k.Where)
+	slices.SortFunc(where, func(a, b profile.Key) int { return cmp.Compare(a.Partition, b.Partition) })
+	most, main := 0, 0 // in the unit judged, and in records
+	for i, w := range where {
+		if w.Lo.Of(s.Unit) > where[most].Lo.Of(s.Unit) {
+			most = i
+		}
+		if w.Lo.Records > where[main].Lo.Records {
+			main = i
+		}
+		t.Partitions = append(t.Partitions, b.keyPart(k.Key, &w))
+	}
+	if len(where) > 0 {
+		t.MainPartition = &where[main].Partition
+	}
+	if b.sampled != nil {
+		t.Records, t.RecordShare = b.sampled.key(k.Key, k.Lo, k.Hi, profile.Records)
+		t.Bytes, t.ByteShare = b.sampled.key(k.Key, k.Lo, k.Hi, profile.Bytes)
+		t.Sampled = b.sampled.sampled(k.Key)
+		if len(where) > 0 {
+			t.PartitionShare = b.sampled.partitionShare(where[most].Partition, k.Key, s.Unit, s.Loads[where[most].Partition])
+		}
+		return t
+	}
+	t.FirstTime, t.LastTime = instant(k.First), instant(k.Last)
+	t.Records, t.Bytes = Range{k.Lo.Records, k.Hi.Records}, Range{k.Lo.Bytes, k.Hi.Bytes}
+	t.RecordShare, t.ByteShare = ratios(t.Records, b.total.Records), ratios(t.Bytes, b.total.Bytes)
 	judged := &t.RecordShare
-	if unit == profile.Bytes {
+	if s.Unit == profile.Bytes {
 		judged = &t.ByteShare
 	}
 	*judged = shareRange(k.Share.Lo, k.Share.Hi) // as the verdict and the findings have it
-	for _, w := range k.Where {
-		t.Partitions = append(t.Partitions, KeyPart{
-			Partition: w.Partition,
-			Records:   Range{w.Lo.Records, w.Hi.Records},
-			Bytes:     Range{w.Lo.Bytes, w.Hi.Bytes},
-		})
+	if len(where) > 0 {
+		w := where[most]
+		load := s.Loads[w.Partition]
+		of := ratios(Range{w.Lo.Of(s.Unit), max(w.Lo.Of(s.Unit), min(load, w.Hi.Of(s.Unit)))}, load)
+		t.PartitionShare = &of
 	}
-	slices.SortFunc(t.Partitions, func(a, b KeyPart) int { return cmp.Compare(a.Partition, b.Partition) })
 	return t
+}
+
+func (b *builder) keyPart(key []byte, w *profile.Key) KeyPart {
+	if b.sampled != nil {
+		return KeyPart{
+			Partition: w.Partition,
+			Records:   b.sampled.part(w.Partition, key, profile.Records),
+			Bytes:     b.sampled.part(w.Partition, key, profile.Bytes),
+		}
+	}
+	return KeyPart{
+		Partition: w.Partition,
+		Records:   &Range{w.Lo.Records, w.Hi.Records},
+		Bytes:     &Range{w.Lo.Bytes, w.Hi.Bytes},
+	}
 }
 
 func (b *builder) partition(p *profile.Partition) Partition {
@@ -232,14 +283,11 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		Tombstones:     p.Tombstones,
 		ControlRecords: p.Control,
 		AbortedRecords: p.Aborted,
-		FirstOffset:    known(p.FirstOffset),
-		LastOffset:     known(p.LastOffset),
 		MinTime:        instant(p.MinTime),
 		MaxTime:        instant(p.MaxTime),
 		TimestampType:  p.TimestampType.String(),
 		RecordSizes:    make([]SizeBucket, 0, len(p.Sizes)),
 		CountMode:      p.Mode.String(),
-		MissingKey:     weight(p.Missing),
 		Coverage: PartitionCoverage{
 			Spans:    make([]Span, 0, len(p.Spans)),
 			Asked:    p.Coverage.Asked,
@@ -259,13 +307,21 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		out.DistinctKeys = &n
 	}
 	if top, ok := heaviest(p); ok {
-		k := &PartitionTopKey{
-			Key:     b.keys.key(top.Key),
-			Records: Range{top.Lo.Records, top.Hi.Records},
-			Bytes:   Range{top.Lo.Bytes, top.Hi.Bytes},
+		part := b.keyPart(top.Key, &top)
+		out.TopKey = &PartitionTopKey{Key: b.keys.key(top.Key), Records: part.Records, Bytes: part.Bytes}
+		if b.sampled != nil {
+			out.TopKey.Share = b.sampled.partitionShare(p.ID, top.Key, profile.Records, p.Total.Records)
+		} else {
+			of := ratios(*part.Records, p.Total.Records)
+			out.TopKey.Share = &of
 		}
-		k.Share = ratios(k.Records, p.Total.Records)
-		out.TopKey = k
+	}
+	if b.sampled != nil {
+		out.Sampled = b.sampled.partitionSample(p.ID)
+	} else {
+		missing := weight(p.Missing)
+		out.MissingKey = &missing
+		out.FirstOffset, out.LastOffset = known(p.FirstOffset), known(p.LastOffset)
 	}
 	for _, s := range p.Spans {
 		out.Coverage.Spans = append(out.Coverage.Spans, Span{s.Start, s.End})
@@ -308,11 +364,14 @@ func (b *builder) plan(p *plan.Plan) Plan {
 		Limit:    Limit{CannotHelp: p.Limit.CannotHelp, Ceiling: finite(p.Limit.Ceiling)},
 		Matrix:   make([]Cell, 0, len(p.Matrix)),
 		Moved: Moved{
-			Records:     p.Records.Moved,
-			RecordShare: share(p.Records.MovedShare),
-			Bytes:       p.Bytes.Moved,
-			ByteShare:   share(p.Bytes.MovedShare),
+			Records:     Range{p.Records.Moved, p.Records.Moved},
+			RecordShare: shareRange(p.Records.MovedShare, p.Records.MovedShare),
+			Bytes:       Range{p.Bytes.Moved, p.Bytes.Moved},
+			ByteShare:   shareRange(p.Bytes.MovedShare, p.Bytes.MovedShare),
 		},
+	}
+	if b.sampled != nil {
+		b.doubt(&out, p)
 	}
 	if best := finite(p.Limit.BestPAR); best != nil {
 		out.Limit.BestPAR = *best
@@ -333,7 +392,9 @@ func (b *builder) plan(p *plan.Plan) Plan {
 }
 
 func (b *builder) side(s *plan.Side) PlanSide {
-	out := PlanSide{Loads: make([]float64, len(s.Loads)), HottestKeys: b.moves(s.HottestKeys, s.Unit)}
+	out := PlanSide{
+		Loads: make([]float64, len(s.Loads)), LoadShares: []ShareRange{}, HottestKeys: b.moves(s.HottestKeys, s.Unit),
+	}
 	if s.Measures.Hottest >= 0 {
 		out.Measures = measures(s.Measures, share(s.HottestLoad))
 	}
@@ -359,6 +420,12 @@ func (b *builder) moves(moves []plan.KeyMove, unit profile.Unit) []KeyMove {
 			Moved:   m.Moved,
 		}
 		slices.Sort(k.From)
+		if b.sampled != nil {
+			var shares [2]ShareRange
+			k.Records, shares[profile.Records] = b.sampled.key(m.Key, m.Lo, m.Hi, profile.Records)
+			k.Bytes, shares[profile.Bytes] = b.sampled.key(m.Key, m.Lo, m.Hi, profile.Bytes)
+			k.Share = shares[unit]
+		}
 		if m.To >= 0 {
 			to := m.To
 			k.To = &to
@@ -391,6 +458,14 @@ func measures(m skew.Measures, hottest float64) *Measures {
 		HottestPartition:    m.Hottest,
 		HottestShare:        hottest,
 	}
+}
+
+// numberRange rounds a range outwards, unless it is one figure.
+func numberRange(lo, hi float64) *NumberRange {
+	if lo == hi {
+		return &NumberRange{Lo: finite(lo), Hi: finite(hi)}
+	}
+	return &NumberRange{Lo: finiteOutwards(lo, false), Hi: finiteOutwards(hi, true)}
 }
 
 func finiteOutwards(x float64, up bool) *float64 {

@@ -56,16 +56,16 @@ func ratio(part, whole int64) float64 {
 func ratios(r Range, whole int64) ShareRange {
 	if r.Exact() || whole == 0 {
 		s := ratio(r.Lo, whole)
-		return ShareRange{s, s}
+		return ShareRange{Lo: s, Hi: s}
 	}
 	return shareRange(float64(r.Lo)/float64(whole), float64(r.Hi)/float64(whole))
 }
 
 func shareRange(lo, hi float64) ShareRange {
 	if lo == hi {
-		return ShareRange{share(lo), share(hi)}
+		return ShareRange{Lo: share(lo), Hi: share(hi)}
 	}
-	return ShareRange{math.Max(0, outwards(lo, false)), math.Min(1, outwards(hi, true))}
+	return ShareRange{Lo: math.Max(0, outwards(lo, false)), Hi: math.Min(1, outwards(hi, true))}
 }
 
 // finite returns a pointer to x rounded, nil for an infinity or NaN.
@@ -77,10 +77,14 @@ func finite(x float64) *float64 {
 	return &r
 }
 
-// percentRange writes a share with its bounds: "18.0 %", or "17.9–18.1 %" rounded outwards.
+// percentRange writes a share with its bounds: "18.0 %", or "17.9–18.1 %" rounded outwards; that of a sample as its
+// estimate and interval, "10.2 % (9.4–11.1 %)".
 func percentRange(s ShareRange) string {
 	if s.Lo == s.Hi {
 		return finding.Percent(s.Lo)
+	}
+	if s.Estimate != nil {
+		return finding.Percent(*s.Estimate) + " (" + percentRange(ShareRange{Lo: s.Lo, Hi: s.Hi}) + ")"
 	}
 	// As many decimals as tell the ends apart, and at least those that one share of this size has.
 	decimals := 1

@@ -48,8 +48,26 @@ func TestPercentRange(t *testing.T) {
 		{0.9, 0.99999, "90.0–<100 %"},
 		{0.9, 1, "90.0–100 %"},
 	} {
-		if got := percentRange(ShareRange{c.lo, c.hi}); got != c.want {
+		if got := percentRange(ShareRange{Lo: c.lo, Hi: c.hi}); got != c.want {
 			t.Errorf("percentRange(%v, %v) = %q, want %q", c.lo, c.hi, got, c.want)
+		}
+	}
+}
+
+// TestPercentRangeOfSample checks that an estimate never stands without its interval, unless nothing is left to chance.
+func TestPercentRangeOfSample(t *testing.T) {
+	for _, c := range []struct {
+		estimate, lo, hi float64
+		want             string
+	}{
+		{0.102, 0.094, 0.111, "10.2 % (9.4–11.1 %)"},
+		{0.0015, 0.0002, 0.0042, "0.15 % (0.02–0.42 %)"},
+		{0, 0, 0.029, "0 % (0–2.9 %)"},
+		{0.5, 0.2, 1, "50.0 % (20.0–100 %)"},
+		{0.102, 0.102, 0.102, "10.2 %"}, // every block was read
+	} {
+		if got := percentRange(ShareRange{Estimate: &c.estimate, Lo: c.lo, Hi: c.hi}); got != c.want {
+			t.Errorf("percentRange(%v in [%v, %v]) = %q, want %q", c.estimate, c.lo, c.hi, got, c.want)
 		}
 	}
 }

@@ -6,13 +6,19 @@ const SchemaVersion = 1
 // Report is everything a report can say, ready to be written or stored.
 //
 // Shares are numbers in [0, 1]. What is not known, or has no value, is null (a nil pointer), never -1. Figures that may
-// carry doubt are ranges [Lo, Hi] that hold the true value; exact figures have Lo == Hi. Lists are never null.
+// carry doubt are ranges [Lo, Hi]; exact figures have Lo == Hi. Lists are never null.
+//
+// Ranges hold the true value for certain, unless the report is that of a sample (Sample is not null): then they are
+// intervals at its confidence, shares have an estimate inside them, and every other figure of keys, bytes and plans is
+// an estimate for the whole range.
+//
 // Figures that are not whole numbers are rounded to six significant digits, ranges outwards.
 type Report struct {
 	SchemaVersion int         `json:"schema_version"`
 	Tool          Tool        `json:"tool"`
 	Topic         Topic       `json:"topic"`
 	Coverage      Coverage    `json:"coverage"`
+	Sample        *Sample     `json:"sample"`   // null when everything asked for was read
 	Findings      []Finding   `json:"findings"` // most urgent first
 	Contents      Contents    `json:"contents"`
 	Skew          Skews       `json:"skew"`
@@ -37,17 +43,19 @@ type Topic struct {
 // markers and aborted records leave gaps.
 type Coverage struct {
 	Range          string  `json:"range"` // as asked for
+	Scope          string  `json:"scope"` // what the range makes the report describe: topic, tail, window, offsets or other
 	Isolation      string  `json:"isolation"`
 	Complete       bool    `json:"complete"` // every offset asked for was read
 	Partial        bool    `json:"partial"`  // the run was stopped before its end
 	Reason         *string `json:"reason"`   // why it is partial
 	PartitionsRead int     `json:"partitions_read"`
-	OffsetsAsked   int64   `json:"offsets_asked"`
+	OffsetsAsked   int64   `json:"offsets_asked"` // of a sample, those of its blocks
 	OffsetsRead    int64   `json:"offsets_read"`
 	OffsetsLost    int64   `json:"offsets_lost"` // removed by retention before they could be read
 }
 
-// Contents is what the records read amount to.
+// Contents is what the records read amount to; in a sample, what the range amounts to by estimate. Bytes as stored,
+// control and aborted records are always those read.
 type Contents struct {
 	Records        int64  `json:"records"`
 	Bytes          int64  `json:"bytes"` // keys, values and headers, uncompressed and without framing
@@ -63,10 +71,12 @@ type Contents struct {
 	MinTime        *Time  `json:"min_time"`
 	MaxTime        *Time  `json:"max_time"`
 
-	CountMode         string   `json:"count_mode"`          // "exact", or "bounded" when the key table overflowed
-	DistinctKeys      Estimate `json:"distinct_keys"`       // the empty key is one, the null key is none
-	SeveralPartitions Estimate `json:"several_partitions"`  // distinct keys seen in more than one partition
-	MissingKey        Weight   `json:"largest_missing_key"` // the most that a key in no table of the run can have
+	CountMode string `json:"count_mode"` // "exact", "bounded" when the key table overflowed, or "sampled"
+
+	// Null in a sample, which says what it can of them itself.
+	DistinctKeys      *Estimate `json:"distinct_keys"`       // the empty key is one, the null key is none
+	SeveralPartitions *Estimate `json:"several_partitions"`  // distinct keys seen in more than one partition
+	MissingKey        *Weight   `json:"largest_missing_key"` // the most that a key in no table of the run can have
 }
 
 // Estimate is a count with its interval of 95 % confidence; when it is exact, both ends equal it.
@@ -94,8 +104,9 @@ func (r Range) Exact() bool { return r.Lo == r.Hi }
 
 // ShareRange is a share known to lie in [Lo, Hi].
 type ShareRange struct {
-	Lo float64 `json:"lo"`
-	Hi float64 `json:"hi"`
+	Estimate *float64 `json:"estimate"` // in a sample only: Lo and Hi are its interval
+	Lo       float64  `json:"lo"`
+	Hi       float64  `json:"hi"`
 }
 
 // NumberRange is a figure known to lie in [Lo, Hi]; nil is no upper (or lower) limit.
@@ -123,8 +134,19 @@ type Finding struct {
 
 // Skews holds the judgement of both weights.
 type Skews struct {
-	Records Skew `json:"records"`
-	Bytes   Skew `json:"bytes"`
+	Records   Skew       `json:"records"`
+	Bytes     Skew       `json:"bytes"`
+	Occupancy *Occupancy `json:"occupancy"` // null unless every partition was read and every key counted
+}
+
+// Occupancy sets the partitions without a keyed record beside how many of them as many keys leave empty when they are
+// placed at random.
+type Occupancy struct {
+	Keys       int64   `json:"keys"`
+	Partitions int     `json:"partitions"`
+	Empty      int     `json:"empty"`
+	Expected   float64 `json:"expected_empty"`
+	SD         float64 `json:"sd_empty"` // standard deviation of the number that is expected
 }
 
 // Skew is how unevenly one weight is spread over the partitions read.
@@ -171,23 +193,25 @@ type Measures struct {
 
 // TopKey is one of the heaviest keys, judged in the weight of its list.
 type TopKey struct {
-	Key            Key        `json:"key"`
-	Verdict        string     `json:"verdict"` // hot, not hot or cannot tell
-	Records        Range      `json:"records"`
-	Bytes          Range      `json:"bytes"`
-	RecordShare    ShareRange `json:"record_share"` // of the records read
-	ByteShare      ShareRange `json:"byte_share"`
-	PartitionShare float64    `json:"partition_share"` // its share of the partition that holds most of it; a lower bound
-	Partitions     []KeyPart  `json:"partitions"`      // where it was seen, by index
-	FirstTime      *Time      `json:"first_time"`
-	LastTime       *Time      `json:"last_time"`
+	Key            Key         `json:"key"`
+	Verdict        string      `json:"verdict"` // hot, not hot or cannot tell
+	Records        Range       `json:"records"`
+	Bytes          Range       `json:"bytes"`
+	RecordShare    ShareRange  `json:"record_share"` // of all records, those without a key included
+	ByteShare      ShareRange  `json:"byte_share"`
+	MainPartition  *int32      `json:"main_partition"`  // the one with most of it, in records
+	PartitionShare *ShareRange `json:"partition_share"` // its share of the partition with most of it; null when not known
+	Partitions     []KeyPart   `json:"partitions"`      // where it was seen, by index
+	FirstTime      *Time       `json:"first_time"`      // null in a sample, which reads blocks in any order
+	LastTime       *Time       `json:"last_time"`
+	Sampled        *KeySample  `json:"sampled"` // null unless a sample estimated its share
 }
 
-// KeyPart is a key's weight in one partition.
+// KeyPart is a key's weight in one partition; null in a sample that saw the key in several.
 type KeyPart struct {
-	Partition int32 `json:"partition"`
-	Records   Range `json:"records"`
-	Bytes     Range `json:"bytes"`
+	Partition int32  `json:"partition"`
+	Records   *Range `json:"records"`
+	Bytes     *Range `json:"bytes"`
 }
 
 // Partition is what was seen of one partition.
@@ -206,16 +230,17 @@ type Partition struct {
 	Tombstones     int64             `json:"tombstones"`
 	ControlRecords int64             `json:"control_records"`
 	AbortedRecords int64             `json:"aborted_records"`
-	FirstOffset    *int64            `json:"first_offset"`
+	FirstOffset    *int64            `json:"first_offset"` // null in a sample
 	LastOffset     *int64            `json:"last_offset"`
 	MinTime        *Time             `json:"min_time"`
 	MaxTime        *Time             `json:"max_time"`
 	TimestampType  string            `json:"timestamp_type"`
 	RecordSizes    []SizeBucket      `json:"record_sizes"` // by size, empty buckets left out
 	CountMode      string            `json:"count_mode"`
-	DistinctKeys   *int64            `json:"distinct_keys"` // null when bounded
-	MissingKey     Weight            `json:"largest_missing_key"`
-	TopKey         *PartitionTopKey  `json:"top_key"` // heaviest in records; null without a key
+	DistinctKeys   *int64            `json:"distinct_keys"`       // null unless exact
+	MissingKey     *Weight           `json:"largest_missing_key"` // null in a sample
+	TopKey         *PartitionTopKey  `json:"top_key"`             // heaviest in records; null without a key
+	Sampled        *PartitionSample  `json:"sampled"`             // null unless sampled
 	Coverage       PartitionCoverage `json:"coverage"`
 }
 
@@ -226,12 +251,13 @@ type SizeBucket struct {
 	Records int64 `json:"records"`
 }
 
-// PartitionTopKey is the heaviest key of a partition.
+// PartitionTopKey is the heaviest key of a partition. How heavy is null in a sample that cannot tell: the key was seen
+// in other partitions too, or too seldom.
 type PartitionTopKey struct {
-	Key     Key        `json:"key"`
-	Records Range      `json:"records"`
-	Bytes   Range      `json:"bytes"`
-	Share   ShareRange `json:"share"` // of the partition's records
+	Key     Key         `json:"key"`
+	Records *Range      `json:"records"`
+	Bytes   *Range      `json:"bytes"`
+	Share   *ShareRange `json:"share"` // of the partition's records
 }
 
 // PartitionCoverage says what was read of one partition.
@@ -273,11 +299,11 @@ type Plan struct {
 
 // Moved is what would land elsewhere than it is now, measured, beside what arithmetic expects.
 type Moved struct {
-	Keys            *MovedKeys `json:"keys"` // null when counts are bounded
-	Records         int64      `json:"records"`
-	RecordShare     float64    `json:"record_share"` // of the records that have a place
-	Bytes           int64      `json:"bytes"`
-	ByteShare       float64    `json:"byte_share"`
+	Keys            *MovedKeys `json:"keys"` // null unless counts are exact
+	Records         Range      `json:"records"`
+	RecordShare     ShareRange `json:"record_share"` // of the records that have a place
+	Bytes           Range      `json:"bytes"`
+	ByteShare       ShareRange `json:"byte_share"`
 	FormulaKeyShare *float64   `json:"formula_key_share"` // 1 - gcd(n, m)/max(n, m); null when the partitioner changes too
 }
 
@@ -290,9 +316,11 @@ type MovedKeys struct {
 
 // PlanSide is a candidate judged in one weight.
 type PlanSide struct {
-	Measures    *Measures `json:"measures"`     // null without load
-	Loads       []float64 `json:"loads"`        // by future partition, to two decimals
-	HottestKeys []KeyMove `json:"hottest_keys"` // heaviest keys of the hottest partition
+	Measures    *Measures    `json:"measures"`     // null without load
+	PARInterval *NumberRange `json:"par_interval"` // of Measures.PAR, by the doubt of the hottest load; null unless sampled
+	Loads       []float64    `json:"loads"`        // by future partition, to two decimals
+	LoadShares  []ShareRange `json:"load_shares"`  // the same as shares of the topic with their intervals; empty unless sampled
+	HottestKeys []KeyMove    `json:"hottest_keys"` // heaviest keys of the hottest partition
 }
 
 // KeyMove is where one key is and where it would go.

@@ -138,10 +138,10 @@ func TestNewLeavesResult(t *testing.T) {
 
 func TestTextFitsItsLines(t *testing.T) {
 	for _, c := range goldenCases() {
-		for _, v := range []View{{}, {Terminal: true}, {Columns: 80}, {Columns: 200}} {
+		for _, v := range []View{{}, {Terminal: true}, {Columns: 72}, {Columns: 80}, {Columns: 200}} {
 			want := lineWidth
-			if v.Columns == 80 {
-				want = 80
+			if v.Columns > 0 && v.Columns < lineWidth {
+				want = v.Columns
 			}
 			out := string(write(t, Text, c.report(t), v))
 			for line := range strings.Lines(out) {

@@ -188,11 +188,11 @@ func wrap(s string, columns int) []string {
 	return lines
 }
 
-// words splits a text at spaces, but leaves "%" with the figure before it.
+// words splits a text at spaces, but leaves "%" with the figure before it and "=" with what is on both sides.
 func words(s string) []string {
 	var ws []string
 	for w := range strings.FieldsSeq(s) {
-		if strings.HasPrefix(w, "%") && len(ws) > 0 {
+		if len(ws) > 0 && (strings.HasPrefix(w, "%") || w == "=" || w == "<" || strings.HasSuffix(ws[len(ws)-1], " =") || strings.HasSuffix(ws[len(ws)-1], " <")) {
 			ws[len(ws)-1] += " " + w
 		} else {
 			ws = append(ws, w)

@@ -1,0 +1,200 @@
+package reports
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"keyspread/analyze/plan"
+)
+
+// TestSampleBesideTruth reports the same topic sampled and read whole. With its fixed seed the sample's intervals must
+// hold what the whole has, and what a sample cannot know must be null.
+func TestSampleBesideTruth(t *testing.T) {
+	got := New(sampledPlanTopic(t), Options{})
+	truth := New(topic{name: "orders.v1", partitions: 12, keys: heavyKeys(), mix: true, to: []int32{24, 12}, toHash: "crc32u"}.result(t), Options{})
+
+	s := got.Sample
+	if s == nil || s.whole() || s.OffsetsDrawn >= s.Offsets/10 {
+		t.Fatalf("sample %+v: want less than a tenth of the range", s)
+	}
+	if c := got.Contents; c.DistinctKeys != nil || c.SeveralPartitions != nil || c.MissingKey != nil {
+		t.Errorf("contents %+v: a sample does not know how many keys there are", c)
+	}
+	if keys := truth.Contents.DistinctKeys.Count; s.KeysSeen > keys || s.KeysAtLeastAbout < s.KeysSeen {
+		t.Errorf("%d keys seen, at least about %d, of %d", s.KeysSeen, s.KeysAtLeastAbout, keys)
+	}
+
+	for _, k := range got.Skew.Records.TopKeys {
+		for _, r := range []ShareRange{k.RecordShare, k.ByteShare} {
+			if r.Estimate == nil || *r.Estimate < r.Lo || *r.Estimate > r.Hi {
+				t.Errorf("key %s: share %+v, want an estimate inside its limits", k.Key.Text, r)
+			}
+		}
+	}
+	for i, p := range got.Partitions {
+		if w := truth.Partitions[i]; p.Records != w.Records || !p.Sampled.RecordsExact {
+			t.Errorf("partition %d: %d records, want the %d of its offsets", p.Partition, p.Records, w.Records)
+		}
+	}
+
+	for i := range got.Plans {
+		if keys := got.Plans[i].Moved.Keys; keys != nil {
+			t.Errorf("plan %d: moved keys %+v, want null", i, *keys)
+		}
+	}
+}
+
+// TestSampleCovers reports one topic by the samples of ten seeds. Of ten 95 % intervals of one figure at least seven
+// must hold what the whole topic has: fewer have probability 0.001 (binomial).
+func TestSampleCovers(t *testing.T) {
+	tp := topic{name: "orders.v1", partitions: 12, keys: heavyKeys(), mix: true, to: []int32{24}}
+	truth := New(tp.result(t), Options{})
+	const seeds = 10
+	covered := make(map[string]int)
+	for seed := range uint64(seeds) {
+		how := sampleConfig(20)
+		how.Seed = seed
+		got := New(tp.run(t, &how), Options{})
+		k, key := got.Skew.Records.TopKeys[0], truth.Skew.Records.TopKeys[0]
+		if k.Key.Text != key.Key.Text {
+			t.Fatalf("seed %d: top key %s, want %s", seed, k.Key.Text, key.Key.Text)
+		}
+		p, want := &got.Plans[0], &truth.Plans[0]
+		hottest := want.Records.Measures.HottestPartition
+		par := p.Records.PARInterval
+		for _, c := range []struct {
+			what         string
+			lo, hi, want float64
+		}{
+			{"key, share of records", k.RecordShare.Lo, k.RecordShare.Hi, key.RecordShare.Lo},
+			{"key, share of bytes", k.ByteShare.Lo, k.ByteShare.Hi, key.ByteShare.Lo},
+			{"key, share of its partition", k.PartitionShare.Lo, k.PartitionShare.Hi, key.PartitionShare.Lo},
+			{"key, records", float64(k.Records.Lo), float64(k.Records.Hi), float64(key.Records.Lo)},
+			{"moved share of records", p.Moved.RecordShare.Lo, p.Moved.RecordShare.Hi, want.Moved.RecordShare.Lo},
+			{"moved share of bytes", p.Moved.ByteShare.Lo, p.Moved.ByteShare.Hi, want.Moved.ByteShare.Lo},
+			{"moved records", float64(p.Moved.Records.Lo), float64(p.Moved.Records.Hi), float64(want.Moved.Records.Lo)},
+			{"PAR", *par.Lo, *par.Hi, want.Records.Measures.PAR},
+			{
+				"hottest load", p.Records.LoadShares[hottest].Lo, p.Records.LoadShares[hottest].Hi,
+				want.Records.Loads[hottest] / float64(truth.Contents.Records),
+			},
+		} {
+			covered[c.what] += 0
+			if c.lo <= c.want && c.want <= c.hi {
+				covered[c.what]++
+			}
+		}
+	}
+	for what, n := range covered {
+		if n < 7 {
+			t.Errorf("%s: %d of %d intervals hold the truth", what, n, seeds)
+		}
+	}
+	t.Log(covered)
+}
+
+// TestSampleOfSeveralPartitions checks that a key seen in several partitions has no weight in any one of them: its
+// interval is that of the topic.
+func TestSampleOfSeveralPartitions(t *testing.T) {
+	keys := append(evenKeys(3000), keyed{[]byte("both"), 4000, 100, 0}, keyed{[]byte("both"), 4000, 100, 1})
+	how := sampleConfig(20)
+	r := New(topic{name: "t", partitions: 4, keys: keys, mix: true}.run(t, &how), Options{})
+	k := r.Skew.Records.TopKeys[0]
+	if k.Key.Text != "both" || len(k.Partitions) != 2 || k.PartitionShare != nil || k.MainPartition == nil {
+		t.Fatalf("top key %+v, want both in two partitions, and no share of one", k)
+	}
+	for _, p := range k.Partitions {
+		if p.Records != nil || p.Bytes != nil {
+			t.Errorf("partition %d: %+v, want nulls", p.Partition, p)
+		}
+	}
+	if r.Sample.SeveralPartitions != 1 {
+		t.Errorf("%d keys in several partitions, want 1", r.Sample.SeveralPartitions)
+	}
+	if top := r.Partitions[0].TopKey; top == nil || top.Key.Text != "both" || top.Share != nil {
+		t.Errorf("partition 0: top key %+v, want both without a share", top)
+	}
+}
+
+// TestUnreadRangesAreNotTheTopic checks what is said of ranges that are not everything.
+func TestUnreadRangesAreNotTheTopic(t *testing.T) {
+	for _, c := range []struct{ of, scope, says string }{
+		{"earliest..latest", "topic", ""},
+		{"tail 1000", "tail", "the last 1000 offsets of each partition only"},
+		{"2026-01-02T00:00:00Z..latest", "window", "this time window only"},
+		{"earliest..2026-01-02T00:00:00Z", "window", "this time window only"},
+		{"offsets 0:10-20", "offsets", "these offsets only"},
+		{"table keys.csv", "other", "this range only"},
+	} {
+		got := Coverage{Range: c.of, Scope: scope(c.of)}
+		if text := scopeText(got); got.Scope != c.scope || !strings.HasPrefix(text, c.says) || (c.says == "") != (text == "") {
+			t.Errorf("range %q: scope %q, %q; want %q, %q…", c.of, got.Scope, text, c.scope, c.says)
+		}
+	}
+}
+
+func TestOccupancy(t *testing.T) {
+	for _, c := range []struct {
+		keys         int64
+		n            int
+		expected, sd float64
+	}{
+		{1, 2, 1, 0},               // one key, two partitions: one stays empty
+		{2, 2, 0.5, 0.5},           // both in one with probability 1/2
+		{50, 50, 18.2085, 2.20902}, // the formula in Python's floats
+		{150, 50, 2.4148, 1.39714},
+	} {
+		o := occupancy(&Contents{DistinctKeys: &Estimate{Count: c.keys, Exact: true}}, make([]Partition, c.n), int32(c.n))
+		if o == nil || math.Abs(o.Expected-c.expected) > 1e-4 || math.Abs(o.SD-c.sd) > 1e-4 {
+			t.Errorf("occupancy of %d keys in %d partitions = %+v, want %v ± %v", c.keys, c.n, o, c.expected, c.sd)
+		}
+	}
+	// And against balls thrown into bins: the mean of 20,000 rounds has a standard error of 2.21/sqrt(20000) =
+	// 0.0156, their standard deviation one of 2.21/sqrt(40000) = 0.011.
+	rng := rand.New(rand.NewPCG(1, 2))
+	const rounds = 20_000
+	var sum, squares float64
+	for range rounds {
+		var hit [50]bool
+		empty := 0.0
+		for range 50 {
+			hit[rng.IntN(50)] = true
+		}
+		for _, h := range hit {
+			if !h {
+				empty++
+			}
+		}
+		sum += empty
+		squares += empty * empty
+	}
+	mean := sum / rounds
+	if sd := math.Sqrt(squares/rounds - mean*mean); math.Abs(mean-18.2085) > 4*0.0156 || math.Abs(sd-2.20902) > 4*0.011 {
+		t.Errorf("thrown: %v ± %v empty, the formula says 18.2085 ± 2.20902", mean, sd)
+	}
+
+	for name, o := range map[string]*Occupancy{
+		"bounded counts":       occupancy(&Contents{DistinctKeys: &Estimate{Count: 5}}, make([]Partition, 5), 5),
+		"a sample":             occupancy(&Contents{}, make([]Partition, 5), 5),
+		"some partitions only": occupancy(&Contents{DistinctKeys: &Estimate{Count: 5, Exact: true}}, make([]Partition, 4), 5),
+		"one partition":        occupancy(&Contents{DistinctKeys: &Estimate{Count: 5, Exact: true}}, make([]Partition, 1), 1),
+		"no key":               occupancy(&Contents{DistinctKeys: &Estimate{Exact: true}}, make([]Partition, 5), 5),
+	} {
+		if o != nil {
+			t.Errorf("%s: occupancy %+v, want none", name, *o)
+		}
+	}
+}
+
+// TestDoubtWithoutCandidate checks that a plan whose candidate the estimates lack stays without intervals.
+func TestDoubtWithoutCandidate(t *testing.T) {
+	res := sampledPlanTopic(t)
+	res.Plans = append([]plan.Plan(nil), res.Plans...)
+	res.Plans[0].Candidate.NumPartitions = 7
+	r := New(res, Options{})
+	if p := r.Plans[0]; len(p.Records.LoadShares) != 0 || p.Records.PARInterval != nil {
+		t.Errorf("plan %+v: want no intervals", p.Records)
+	}
+}
