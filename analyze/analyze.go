@@ -67,6 +67,7 @@ type Result struct {
 	Counted   *profile.Profile     // as it was read, for saving; nil for a sample
 	Placement *placement.Placement // who wrote the topic
 	Reason    string               // why that partitioner was used; "" when it was given
+	Notes     []string             // what the source could not find out, each a sentence
 
 	Partial  bool   // the run was stopped before its end
 	Why      string // why it is partial
@@ -132,6 +133,7 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(readErr, err)
 	}
+	res.Notes = reading.Notes
 	if readErr != nil {
 		res.stop(readErr)
 	}

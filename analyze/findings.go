@@ -544,7 +544,7 @@ func unplaceableFinding(r *Result) []finding.Finding {
 }
 
 func boundedFinding(r *Result) []finding.Finding {
-	if r.Profile.Mode() == profile.Exact {
+	if r.Profile.Mode() != profile.Bounded {
 		return nil
 	}
 	return []finding.Finding{{

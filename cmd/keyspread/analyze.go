@@ -119,8 +119,9 @@ func newAnalyzeCommand() *cobra.Command {
 	var read readFlags
 	var judge judgeFlags
 	cmd := &cobra.Command{
-		Use:   "analyze (-b HOST:PORT -t TOPIC | PROFILE)",
+		Use:   "analyze (-b HOST:PORT -t TOPIC | FILE)",
 		Short: "Report where a topic's keys land, which are hot, and what that means",
+		Long:  sourceHelp,
 		Args:  atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return analyzeOrPlan(cmd, args, &read, &judge, planFlags{})
@@ -152,11 +153,11 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	if err := cfg.Validate(); err != nil {
 		return usageError{err}
 	}
-	run := output{outputs: outputs, redact: judge.redact, saveProfile: judge.saveProfile}
+	run := output{outputs: outputs, redact: judge.redact, saveProfile: judge.saveProfile, quiet: read.quiet}
 	if len(args) == 1 {
-		return concludeProfile(cmd, args[0], cfg, run, read)
+		return analyzeFile(cmd, args[0], cfg, run, read)
 	}
-	src, err := read.open(cmd, now)
+	src, err := read.open(cmd, now, cfg.SampleOver > 0)
 	if err != nil {
 		return err
 	}
@@ -169,14 +170,12 @@ type output struct {
 	outputs     []reports.Output
 	redact      bool
 	saveProfile string
+	quiet       bool
 }
 
 // concludeProfile judges a saved profile. With auto the partitioner comes from the keys, as it does for a topic; one that
 // is named must be the profile's own, whose null and empty keys were counted.
-func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out output, read *readFlags) error {
-	if read.topic != "" || read.servers != "" {
-		return usageError{fmt.Errorf("%s is a saved profile: it excludes --topic and --bootstrap-server", name)}
-	}
+func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out output) error {
 	p, err := loadProfile(name)
 	if err != nil {
 		return err
@@ -223,6 +222,11 @@ func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) err
 		var err error
 		if opt.Redact, err = redactor(cmd.ErrOrStderr()); err != nil {
 			return err
+		}
+	}
+	for _, note := range res.Notes {
+		if !o.quiet {
+			warn(cmd.ErrOrStderr(), "%s", note)
 		}
 	}
 	report := reports.New(res, opt)

@@ -119,6 +119,7 @@ type readFlags struct {
 	rack       string
 	maxRate    string
 	quiet      bool
+	file       fileFlags
 }
 
 func (f *readFlags) register(cmd *cobra.Command) {
@@ -134,6 +135,7 @@ func (f *readFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.rack, "rack", "", "client.rack: read from a replica near by")
 	flags.StringVar(&f.maxRate, "max-rate", "", "most bytes per second to read, such as 20MiB")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, no warnings")
+	f.file.register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("topic", f.completeTopic)
 	_ = cmd.RegisterFlagCompletionFunc("isolation", cobra.FixedCompletions(
 		[]string{source.ReadCommitted.String(), source.ReadUncommitted.String()}, cobra.ShellCompDirectiveNoFileComp))
@@ -162,7 +164,8 @@ func (f *readFlags) completeTopic(cmd *cobra.Command, _ []string, start string) 
 }
 
 // open returns the topic as a source. now is what times given as "so long ago" are counted back from.
-func (f *readFlags) open(cmd *cobra.Command, now time.Time) (*kafka.Source, error) {
+// sizes asks for sizes on disk too, which decide whether to sample.
+func (f *readFlags) open(cmd *cobra.Command, now time.Time, sizes bool) (*kafka.Source, error) {
 	if f.topic == "" {
 		return nil, usageError{errors.New("no topic named: give --topic NAME")}
 	}
@@ -170,7 +173,7 @@ func (f *readFlags) open(cmd *cobra.Command, now time.Time) (*kafka.Source, erro
 	if err != nil {
 		return nil, err
 	}
-	cfg.Topic = f.topic
+	cfg.Topic, cfg.AskSizes = f.topic, sizes
 	if f.rack != "" {
 		cfg.Rack = f.rack
 	}

@@ -24,11 +24,13 @@ func newPlanCommand() *cobra.Command {
 	var judge judgeFlags
 	plans := planFlags{asked: true}
 	cmd := &cobra.Command{
-		Use:   "plan (-b HOST:PORT -t TOPIC | PROFILE) --to 24,48",
+		Use:   "plan (-b HOST:PORT -t TOPIC | FILE) --to 24,48",
 		Short: "Simulate other partition counts or another partitioner on the topic's real keys",
 		Long: `plan reads the topic like analyze and adds, for each candidate, where future records of the same keys would land:
 loads, the hottest partition and its keys, moved keys, records and bytes, and which hot keys move where. Records already
-written never move.`,
+written never move.
+
+` + sourceHelp,
 		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return analyzeOrPlan(cmd, args, &read, &judge, plans)
@@ -66,7 +68,7 @@ func (f planFlags) set(ctx context.Context, cfg *analyze.Config, flags *partitio
 	var inUse []opened
 	for _, name := range f.partitioners {
 		if name == partitionerAuto {
-			return inUse, errors.New("--to-partitioner auto: name the one to change to")
+			return inUse, errors.New("--to-partitioner needs the name of the one to change to, not auto")
 		}
 		pt, err := flags.open(ctx, name, topic)
 		if err != nil {

@@ -1,0 +1,228 @@
+package dump
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"keyspread/analyze/source"
+	"keyspread/partitioner"
+)
+
+func parse(t testing.TB, name string) partitioner.Partitioner {
+	t.Helper()
+	p, err := partitioner.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// seen is a record as a test compares it.
+type seen struct {
+	partition    int32
+	offset       int64
+	key          string
+	null         bool
+	time         int64
+	value, heads int32
+}
+
+// readAll reads text through a reader that returns at most step bytes at once.
+func readAll(t testing.TB, format Format, n int32, name, text string, step int) ([]seen, []source.Coverage, error) {
+	t.Helper()
+	s, err := New(Config{
+		Name: "keys", Format: format, NumPartitions: n, Partitioner: parse(t, name), Size: int64(len(text)),
+		Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(&slow{strings.NewReader(text), step}), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []seen
+	coverage, err := s.Read(t.Context(), plan, source.SinkFunc(func(b *source.Batch) error {
+		for _, r := range b.Records {
+			got = append(got, seen{b.Partition, r.Offset, string(r.Key), r.Key == nil, r.Timestamp, r.ValueSize, r.HeaderSize})
+		}
+		return nil
+	}))
+	return got, coverage, err
+}
+
+type slow struct {
+	r    io.Reader
+	step int
+}
+
+func (s *slow) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), s.step)]) }
+
+func TestLines(t *testing.T) {
+	// kafka 4 and foobar 6 at 12 partitions by murmur2 (partitioners.md 1.6); the empty key 275646681 % 12 = 9.
+	got, coverage, err := readAll(t, Lines, 12, "java", "kafka\nfoobar\r\n\nkafka", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(got, func(a, b seen) int { return int(a.partition-b.partition)*1000 + int(a.offset-b.offset) })
+	want := []seen{
+		{4, 0, "kafka", false, -1, 0, 0}, {4, 1, "kafka", false, -1, 0, 0}, {6, 0, "foobar", false, -1, 0, 0}, {9, 0, "", false, -1, 0, 0},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, c := range coverage {
+		if !c.Complete() {
+			t.Errorf("partition %d is not complete: %+v", c.Partition, c)
+		}
+	}
+}
+
+func TestNDJSON(t *testing.T) {
+	text := `{"key":"kafka","timestamp":17,"value_size":200,"header_size":3,"other":[1]}
+{"key":null,"hex":"00ff","partition":2}
+
+{"base64":"Zm9vYmFy","value_size":-1}
+{"key":null,"partition":1}
+{"key":""}
+`
+	got, _, err := readAll(t, NDJSON, 12, "java", text, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(got, func(a, b seen) int { return int(a.partition-b.partition)*1000 + int(a.offset-b.offset) })
+	want := []seen{
+		{1, 0, "", true, -1, 0, 0}, {2, 0, "\x00\xff", false, -1, 0, 0}, {4, 0, "kafka", false, 17, 200, 3},
+		{6, 0, "foobar", false, -1, -1, 0}, {9, 0, "", false, -1, 0, 0},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A bad line ends the reading, is named, and loses nothing that came before.
+func TestBadLines(t *testing.T) {
+	for _, tc := range []struct{ line, want string }{
+		{`{"key":7}`, "neither a string nor null"},
+		{`{"partition":1}`, "no key"},
+		{`[1]`, "not a JSON object"},
+		{`{"hex":"0"}`, "decoding the key"},
+		{`{"hex":"00","base64":"AA=="}`, "want one of them"},
+		{`{"key":"a","partition":12}`, "partition 12 of a topic of 12"},
+		{`{"key":"a","partition":-1}`, "negative"},
+		{`{"key":"a","value_size":4294967296}`, "value_size 4294967296"},
+	} {
+		got, _, err := readAll(t, NDJSON, 12, "java", "{\"key\":\"kafka\"}\n"+tc.line+"\n{\"key\":\"x\"}\n", 1<<20)
+		var line *LineError
+		if !errors.As(err, &line) || line.Line != 2 || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want one of line 2 that says %q", tc.line, err, tc.want)
+		}
+		if len(got) != 1 || got[0].key != "kafka" {
+			t.Errorf("%s: got %v, want the record before it", tc.line, got)
+		}
+	}
+}
+
+// Lines longer than a chunk, and chunks that end anywhere in a line, change nothing.
+func TestChunks(t *testing.T) {
+	var text strings.Builder
+	var want []string
+	for i := range 300 {
+		key := strings.Repeat(fmt.Sprint(i), 1+i*i/3)
+		want = append(want, key)
+		text.WriteString(key + "\n")
+	}
+	long := strings.Repeat("z", 3*chunkSize+17)
+	want = append(want, long)
+	text.WriteString(long)
+	got, _, err := readAll(t, Lines, 1, "java", text.String(), 65_537)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %d records, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if got[i].key != want[i] || got[i].offset != int64(i) {
+			t.Fatalf("record %d: offset %d, key of %d bytes; want key of %d bytes", i, got[i].offset, len(got[i].key), len(want[i]))
+		}
+	}
+}
+
+// Keys the partitioner spreads go round the partitions, the same way each time.
+func TestUnkeyed(t *testing.T) {
+	text := strings.Repeat("{\"key\":null}\n", 6)
+	got, _, err := readAll(t, NDJSON, 3, "java", text, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[int32]int{}
+	for _, r := range got {
+		count[r.partition]++
+	}
+	for p := range int32(3) {
+		if count[p] != 2 {
+			t.Errorf("partition %d got %d of 6 null keys, want 2", p, count[p])
+		}
+	}
+}
+
+// FuzzNDJSON: no input panics; every record delivered is in range and in order.
+func FuzzNDJSON(f *testing.F) {
+	f.Add([]byte("{\"key\":\"a\"}\n{\"hex\":\"00\",\"partition\":2}\n"))
+	f.Add([]byte("{\"base64\":\"!\"}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := New(Config{
+			Name: "fuzz", Format: NDJSON, NumPartitions: 3, Partitioner: parse(t, "java"),
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, _ := s.Plan(t.Context())
+		next := map[int32]int64{}
+		_, _ = s.Read(t.Context(), plan, source.SinkFunc(func(b *source.Batch) error {
+			for _, r := range b.Records {
+				if b.Partition < 0 || b.Partition > 2 || r.Offset != next[b.Partition] {
+					t.Fatalf("partition %d offset %d, want offset %d", b.Partition, r.Offset, next[b.Partition])
+				}
+				next[b.Partition]++
+			}
+			return nil
+		}))
+	})
+}
+
+// BenchmarkLines reads 12-byte keys into 12 partitions with a sink that does nothing: what reading alone costs.
+func BenchmarkLines(b *testing.B) {
+	var text bytes.Buffer
+	for i := range 1_000_000 {
+		fmt.Fprintf(&text, "key-%08d\n", i)
+	}
+	s, err := New(Config{
+		Name: "bench", NumPartitions: 12, Partitioner: parse(b, "java"),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text.Bytes())), nil },
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	plan, err := s.Plan(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(text.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Read(b.Context(), plan, source.SinkFunc(func(*source.Batch) error { return nil })); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/record")
+}

@@ -1,0 +1,95 @@
+package dump
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"keyspread/analyze/source"
+)
+
+// objects reads lines of NDJSON. The keys it makes live in its arena until reset.
+type objects struct{ arena []byte }
+
+// object is a line's members that are looked at.
+type object struct {
+	Key        json.RawMessage `json:"key"`
+	Hex        json.RawMessage `json:"hex"`
+	Base64     json.RawMessage `json:"base64"`
+	Partition  *int32          `json:"partition"`
+	Timestamp  *int64          `json:"timestamp"`
+	ValueSize  *int64          `json:"value_size"`
+	HeaderSize *int64          `json:"header_size"`
+}
+
+// parse reads one line and returns its record and the partition it names, -1 when it names none.
+func (o *objects) parse(line []byte) (r source.Record, partition int32, err error) {
+	r.Timestamp = -1
+	var members object
+	if err := json.Unmarshal(line, &members); err != nil {
+		return r, -1, fmt.Errorf("not a JSON object of a record: %w", err)
+	}
+	if r.Key, err = o.key(&members); err != nil {
+		return r, -1, err
+	}
+	for _, size := range []struct {
+		name string
+		from *int64
+		to   *int32
+	}{{"value_size", members.ValueSize, &r.ValueSize}, {"header_size", members.HeaderSize, &r.HeaderSize}} {
+		if size.from == nil {
+			continue
+		}
+		if *size.from < -1 || *size.from > math.MaxInt32 {
+			return r, -1, fmt.Errorf("%s %d is not the size of anything Kafka stores", size.name, *size.from)
+		}
+		*size.to = int32(*size.from)
+	}
+	if members.Timestamp != nil {
+		r.Timestamp = *members.Timestamp
+	}
+	if members.Partition == nil {
+		return r, -1, nil
+	}
+	if *members.Partition < 0 {
+		return r, -1, fmt.Errorf("partition %d is negative", *members.Partition)
+	}
+	return r, *members.Partition, nil
+}
+
+// key decodes the one member that holds the key. hex or base64 beside a null "key" wins: that is how a writer says that
+// the key is no text.
+func (o *objects) key(line *object) ([]byte, error) {
+	raw, decode := line.Key, func(dst []byte, s string) ([]byte, error) { return append(dst, s...), nil }
+	switch {
+	case line.Hex != nil && line.Base64 != nil:
+		return nil, errors.New(`both "hex" and "base64" are there: want one of them`)
+	case line.Hex != nil:
+		raw, decode = line.Hex, func(dst []byte, s string) ([]byte, error) { return hex.AppendDecode(dst, []byte(s)) }
+	case line.Base64 != nil:
+		raw, decode = line.Base64, func(dst []byte, s string) ([]byte, error) {
+			return base64.StdEncoding.AppendDecode(dst, []byte(s))
+		}
+	case raw == nil:
+		return nil, errors.New(`no key: want "key", "hex" or "base64", null for the null key`)
+	}
+	if string(raw) == "null" {
+		return nil, nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return nil, errors.New("the key is neither a string nor null")
+	}
+	start := len(o.arena)
+	arena, err := decode(o.arena, text)
+	if err != nil {
+		return nil, fmt.Errorf("decoding the key: %w", err)
+	}
+	o.arena = arena
+	return arena[start:len(arena):len(arena)], nil
+}
+
+func (o *objects) reset() { o.arena = o.arena[:0] }

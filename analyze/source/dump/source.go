@@ -1,0 +1,272 @@
+package dump
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"keyspread/analyze/source"
+	"keyspread/partitioner"
+)
+
+// Format is how a line holds a record.
+type Format uint8
+
+// The formats.
+const (
+	// Lines: a line is a key, taken as it stands without its newline (and a carriage return before that). An empty line is
+	// the empty key. There is no null key.
+	Lines Format = iota
+	// NDJSON: a line is an object with "key" (text), "hex" or "base64", null being the null key, and optionally
+	// "partition", "timestamp" (epoch ms), "value_size" and "header_size" in bytes. Other members are ignored.
+	NDJSON
+)
+
+var formatNames = []string{"lines", "ndjson"}
+
+// Formats returns the formats' names.
+func Formats() []string { return slices.Clone(formatNames) }
+
+// ParseFormat returns the format of that name.
+func ParseFormat(s string) (Format, error) {
+	i := slices.Index(formatNames, s)
+	if i < 0 {
+		return 0, fmt.Errorf("unknown input format %q: want lines or ndjson", s)
+	}
+	return Format(i), nil
+}
+
+// Config describes a dump.
+type Config struct {
+	Name          string // for the report and for errors
+	Format        Format
+	NumPartitions int32 // of the topic it stands for; at least 1
+	Partitioner   partitioner.Partitioner
+	Open          func() (io.ReadCloser, error) // called once a Read
+	Size          int64                         // bytes, for the progress; 0: not known
+}
+
+// Source is a dump. It implements [source.Source].
+type Source struct{ config Config }
+
+var _ source.Source = (*Source)(nil)
+
+// New returns a dump as a source. It opens nothing yet.
+func New(c Config) (*Source, error) {
+	if c.NumPartitions < 1 {
+		return nil, fmt.Errorf("reading %s: %d partitions: want at least 1", c.Name, c.NumPartitions)
+	}
+	if c.Partitioner == nil || c.Open == nil {
+		return nil, errors.New("dump: a source needs a partitioner and a way to open it")
+	}
+	return &Source{c}, nil
+}
+
+// Plan asks for every partition, each up to as many records as the dump can hold: one a byte.
+func (s *Source) Plan(context.Context) (*source.Plan, error) {
+	end := s.config.Size
+	if end <= 0 {
+		end = math.MaxInt64 / 2
+	}
+	p := &source.Plan{Topic: s.config.Name, NumPartitions: int(s.config.NumPartitions), Range: "the whole of " + s.config.Name}
+	for id := range s.config.NumPartitions {
+		p.Partitions = append(p.Partitions, source.Partition{ID: id, Leader: -1, HighWatermark: -1, LastStableOffset: -1})
+		p.Spans = append(p.Spans, source.Span{Partition: id, End: end})
+	}
+	return p, nil
+}
+
+// LineError says which line could not be read.
+type LineError struct {
+	Name string
+	Line int64 // from 1
+	Err  error
+}
+
+// Error names the file and the line.
+func (e *LineError) Error() string { return fmt.Sprintf("%s line %d: %v", e.Name, e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// chunkSize is how much is read at once, and batchRecords how many records of a partition are handed on at once at the
+// latest. Keys alias the chunk, so all partitions are handed on before the next one is read.
+const (
+	chunkSize    = 1 << 20
+	batchRecords = 4096
+	maxLine      = 64 << 20
+)
+
+// Read delivers every record. A line that cannot be read ends it with a [*LineError]; what came before was delivered.
+func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]source.Coverage, error) {
+	r := &reader{config: s.config, sink: sink, wanted: make([]bool, s.config.NumPartitions)}
+	for _, span := range p.Spans {
+		r.wanted[span.Partition] = true
+	}
+	r.parts = make([]part, s.config.NumPartitions)
+	in, err := s.config.Open()
+	if err == nil {
+		err = r.read(ctx, in)
+		err = errors.Join(err, in.Close())
+	}
+	var coverage []source.Coverage
+	for _, part := range p.Partitions {
+		next := r.parts[part.ID].next
+		coverage = append(coverage, source.Coverage{Partition: part.ID, Asked: next, Read: next, Position: next})
+	}
+	return coverage, err
+}
+
+// reader is one Read.
+type reader struct {
+	config Config
+	sink   source.Sink
+	wanted []bool // by partition
+	parts  []part
+	line   int64
+	inTurn int32
+	counts [1]int32
+	place  [1]int32
+	json   objects
+}
+
+// part is what waits to be handed on of one partition.
+type part struct {
+	next    int64
+	bytes   int64
+	records []source.Record
+}
+
+func (r *reader) read(ctx context.Context, in io.Reader) error {
+	r.counts[0] = r.config.NumPartitions
+	buffer := make([]byte, 0, chunkSize)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.ReadFull(in, buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		last := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return fmt.Errorf("reading %s after line %d: %w", r.config.Name, r.line, err)
+		}
+		used, lineErr := r.lines(buffer, last)
+		if err := r.flush(); err != nil {
+			return err
+		}
+		if lineErr != nil || last {
+			return lineErr
+		}
+		rest := copy(buffer[:cap(buffer)], buffer[used:])
+		buffer = buffer[:rest]
+		if rest == cap(buffer) { // one line fills it
+			if rest >= maxLine {
+				return &LineError{r.config.Name, r.line + 1, fmt.Errorf("longer than %d bytes", maxLine)}
+			}
+			buffer = append(make([]byte, 0, 2*rest), buffer...)
+		}
+	}
+}
+
+// lines takes every whole line of b, and at the end the rest, and returns how many bytes it took.
+func (r *reader) lines(b []byte, last bool) (used int, err error) {
+	for {
+		end := bytes.IndexByte(b[used:], '\n')
+		line := b[used:]
+		switch {
+		case end >= 0:
+			line = line[:end]
+		case !last || len(line) == 0:
+			return used, nil
+		}
+		r.line++
+		if err := r.take(line); err != nil {
+			return used, &LineError{r.config.Name, r.line, err}
+		}
+		used += len(line)
+		if end < 0 {
+			return used, nil
+		}
+		used++
+	}
+}
+
+// take adds one line's record to its partition.
+func (r *reader) take(line []byte) error {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	rec := source.Record{Timestamp: -1, Key: line}
+	partition := int32(-1)
+	if r.config.Format == NDJSON {
+		if len(line) == 0 {
+			return nil
+		}
+		var err error
+		if rec, partition, err = r.json.parse(line); err != nil {
+			return err
+		}
+		if partition >= r.config.NumPartitions {
+			return fmt.Errorf("partition %d of a topic of %d", partition, r.config.NumPartitions)
+		}
+	}
+	if partition < 0 {
+		var err error
+		if partition, err = r.partition(rec.Key); err != nil {
+			return err
+		}
+	}
+	if !r.wanted[partition] {
+		return nil
+	}
+	p := &r.parts[partition]
+	rec.Offset = p.next
+	p.next++
+	p.bytes += int64(len(line)) + 1
+	p.records = append(p.records, rec)
+	if len(p.records) == batchRecords {
+		return r.handOn(partition)
+	}
+	return nil
+}
+
+// partition places a key as the assumed partitioner does.
+func (r *reader) partition(key []byte) (int32, error) {
+	if r.config.NumPartitions == 1 {
+		return 0, nil
+	}
+	keyed, err := r.config.Partitioner.Place(key, r.counts[:], r.place[:])
+	if err != nil && !partitioner.Unplaced(err) {
+		return 0, err
+	}
+	if keyed && err == nil {
+		return r.place[0], nil
+	}
+	r.inTurn = (r.inTurn + 1) % r.config.NumPartitions
+	return r.inTurn, nil
+}
+
+func (r *reader) handOn(partition int32) error {
+	p := &r.parts[partition]
+	err := r.sink.Batch(&source.Batch{
+		Partition: partition, Next: p.next, Records: p.records, LeaderEpoch: -1, WireBytes: p.bytes,
+	})
+	p.records, p.bytes = p.records[:0], 0
+	return err
+}
+
+func (r *reader) flush() error {
+	r.json.reset()
+	for id := range r.parts {
+		if len(r.parts[id].records) > 0 {
+			if err := r.handOn(int32(id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"keyspread/analyze"
+	"keyspread/analyze/source/dump"
+)
+
+const sourceHelp = `In place of a topic, FILE can be a profile that --save-profile wrote, or keys: one a line, or one JSON object a line with
+"key", "hex" or "base64" and optionally partition, timestamp and value_size. With --topic-partitions N keys without a
+partition are placed as in a topic of N. - is standard input.`
+
+// fileFlags say how a file of keys is read.
+type fileFlags struct {
+	format     string
+	partitions int32
+}
+
+func (f *fileFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.format, "input-format", "", strings.Join(dump.Formats(), " or ")+", of a FILE of keys (default: by its first byte)")
+	cmd.Flags().Int32VarP(&f.partitions, "topic-partitions", "n", 0, "partitions of the topic that a FILE of keys stands for")
+	_ = cmd.RegisterFlagCompletionFunc("input-format", cobra.FixedCompletions(dump.Formats(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// parquetMagic starts every Parquet file.
+var parquetMagic = []byte("PAR1")
+
+// analyzeFile runs the main job on a saved profile or on a file of keys, whichever the file is.
+func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output, read *readFlags) error {
+	if read.topic != "" || read.servers != "" {
+		return usageError{fmt.Errorf("%s is a file: it excludes --topic and --bootstrap-server", name)}
+	}
+	in, size, err := openInput(cmd, name)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewReaderSize(in, 1<<16)
+	start, err := buffered.Peek(len(parquetMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return errors.Join(fmt.Errorf("reading %s: %w", name, err), in.Close())
+	}
+	if bytes.Equal(start, parquetMagic) {
+		if err := in.Close(); err != nil {
+			return err
+		}
+		if name == "-" {
+			return usageError{errors.New("a profile cannot be read from standard input: name its file")}
+		}
+		return concludeProfile(cmd, name, cfg, out)
+	}
+	return analyzeKeys(cmd, name, size, start, struct {
+		io.Reader
+		io.Closer
+	}{buffered, in}, cfg, out, read)
+}
+
+// openInput opens a file, or standard input for "-". size is 0 when it is not known.
+func openInput(cmd *cobra.Command, name string) (in io.ReadCloser, size int64, err error) {
+	if name == "-" {
+		return io.NopCloser(cmd.InOrStdin()), 0, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder: name a profile or a file of keys", name)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	if info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return file, size, nil
+}
+
+// analyzeKeys counts a file of keys. It is read whole: a file has no offsets to draw blocks from.
+func analyzeKeys(cmd *cobra.Command, name string, size int64, start []byte, in io.ReadCloser, cfg analyze.Config, out output, read *readFlags) error {
+	defer in.Close()
+	format := dump.Lines
+	if bytes.HasPrefix(start, []byte("{")) {
+		format = dump.NDJSON
+	}
+	if read.file.format != "" {
+		var err error
+		if format, err = dump.ParseFormat(read.file.format); err != nil {
+			return usageError{fmt.Errorf("--input-format: %w", err)}
+		}
+	}
+	if read.file.partitions == 0 {
+		return usageError{fmt.Errorf("%s is a file of keys: say how many partitions its topic has or shall have, --topic-partitions N", name)}
+	}
+	cfg.Sample = nil
+	if format == dump.Lines {
+		cfg.Auto = false // lines are placed by the assumed partitioner: there is nothing to tell it from
+	}
+	src, err := dump.New(dump.Config{
+		Name: name, Format: format, NumPartitions: read.file.partitions, Partitioner: cfg.Partitioner, Size: size,
+		Open: func() (io.ReadCloser, error) { return in, nil },
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	return runAnalyze(cmd, src, cfg, out)
+}
