@@ -165,7 +165,7 @@ const tolerated = 0.001
 func Judge(p *profile.Profile, cfg Config) *Placement {
 	ev := collect(p, cfg.MaxKeys, cfg.Heaviest)
 	further := cfg.Further
-	if cfg.Assumed != nil {
+	if cfg.Assumed != nil && classOf(cfg.Assumed) == cfg.Assumed.ID() {
 		further = append(slices.Clone(further), cfg.Assumed)
 	}
 	seen := recognise(ev)
@@ -187,6 +187,16 @@ func Judge(p *profile.Profile, cfg Config) *Placement {
 	pl.several()
 	pl.keyBytes(seen)
 	return pl
+}
+
+// classOf is the id of the known mapping behind a client's partitioner, which is compared anyway; a partitioner's own id
+// when it has none.
+func classOf(pt partitioner.Partitioner) string {
+	rule, err := partitioner.Lookup(pt.ID())
+	if err != nil || !rule.Keyed() || rule.Class == constantClass {
+		return pt.ID()
+	}
+	return rule.Class
 }
 
 // shares fills in what each writer explains.
@@ -277,9 +287,8 @@ func (pl *Placement) fits() {
 		fits[i] = Fit{d.placers[i].id, s.Keys.Share, s.Records.Share}
 	}
 	if a := pl.cfg.Assumed; a != nil {
-		at := slices.IndexFunc(fits, func(f Fit) bool { return f.Partitioner == a.ID() })
-		pl.Assumed = &Fit{}
-		*pl.Assumed = fits[at]
+		at := slices.IndexFunc(fits, func(f Fit) bool { return f.Partitioner == classOf(a) })
+		pl.Assumed = &Fit{a.ID(), fits[at].Keys, fits[at].Records}
 	}
 	slices.SortStableFunc(fits, func(a, b Fit) int {
 		return cmp.Or(cmp.Compare(b.Records, a.Records), cmp.Compare(b.Keys, a.Keys))

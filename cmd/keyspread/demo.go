@@ -108,6 +108,7 @@ func demoStream() synthetic.Config {
 func demoStep(cmd *cobra.Command, cfg kafka.Config, pt partitioner.Partitioner, counts []int32) error {
 	line := fmt.Sprintf("keyspread analyze -b %s -t %s", cfg.BootstrapServers[0], cfg.Topic)
 	acfg := analyze.DefaultConfig(pt)
+	acfg.Auto = true
 	if len(counts) > 0 {
 		line = fmt.Sprintf("keyspread plan -b %s -t %s --to %d", cfg.BootstrapServers[0], cfg.Topic, counts[0])
 		for i, n := range counts {
