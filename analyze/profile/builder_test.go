@@ -230,8 +230,29 @@ func TestDistinctEstimates(t *testing.T) {
 			}
 		}
 	}
-	if all < 15 || outside > all/5 {
+	if all < 15/everyNth || outside > all/5 {
 		t.Errorf("%d of %d intervals of 95 %% do not hold the truth", outside, all)
+	}
+}
+
+// The sample's keys are whole, whatever has left the tables.
+func TestSampleIsWhole(t *testing.T) {
+	for _, s := range streams() {
+		for _, memory := range []int64{MinMemory, 1 << 30} {
+			p := s.build(t, config(memory), 1)
+			tr := s.truth(nil)
+			n := 0
+			p.EachSampled(func(k TopKey) bool {
+				n++
+				if want := tr.total[string(k.Key)]; k.Lo != want || k.Hi != want || len(k.Where) != len(tr.keys[string(k.Key)]) {
+					t.Errorf("%s: sampled key %q: %v..%v in %d partitions, want %v in %d", s.name, k.Key, k.Lo, k.Hi, len(k.Where), want, len(tr.keys[string(k.Key)]))
+				}
+				return !t.Failed()
+			})
+			if want := p.Distinct().SampleKeys; int64(n) != want || (p.SampleFraction() == 1) != (n == len(tr.total)) {
+				t.Errorf("%s: %d sampled keys of %d at %v, want %d", s.name, n, len(tr.total), p.SampleFraction(), want)
+			}
+		}
 	}
 }
 

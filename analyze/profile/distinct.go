@@ -84,6 +84,34 @@ func scaled(s int64, theta float64, floor int64) (estimate, low, high int64) {
 	return estimate, low, high
 }
 
+// SampleFraction is the fraction of the topic's keys that [Profile.EachSampled] names; 1 in exact mode.
+func (p *Profile) SampleFraction() float64 { return math.Ldexp(1, -int(p.sampleLevel())) }
+
+// EachSampled calls f for each key of the topic's key sample until f returns false. The sample is chosen by the hash of
+// the keys, so each of its keys stands for 1/[Profile.SampleFraction] keys like it, and it is whole: its counts are
+// exact, and Where names every partition that has it. In exact mode all keys are in it. Keys come in the order of
+// [Partition.EachKey], partition by partition, each where it is first named.
+func (p *Profile) EachSampled(f func(TopKey) bool) {
+	sh, top := p.sharedOnce(), p.sampleLevel()
+	for i := range p.Partitions {
+		for j := range p.Partitions[i].NumKeys() {
+			at := place{int32(i), int32(j)}
+			if top > 0 && p.levelAt(at) < top {
+				continue
+			}
+			group := []place{at}
+			if g, ok := sh.member[at]; ok {
+				if group = sh.groups[g]; group[0] != at {
+					continue
+				}
+			}
+			if !f(p.sum(group)) {
+				return
+			}
+		}
+	}
+}
+
 // sampleLevel is the highest level of the partitions' samples; 0 when all tables are exact.
 func (p *Profile) sampleLevel() uint32 {
 	var top uint32

@@ -34,8 +34,8 @@ func load(t testing.TB, b []byte) *Profile {
 
 // Saving, loading and saving again loses nothing: the profile answers the same, and its file has the same bytes.
 func TestSaveLoad(t *testing.T) {
-	for i, s := range append(streams(), timedStreams(20_000)...) {
-		if i%3 != 0 {
+	for i, s := range append(streams(), timedStreams()...) {
+		if i%4 != 0 {
 			continue
 		}
 		for _, memory := range []int64{MinMemory, 1 << 30} {
@@ -135,7 +135,7 @@ func buildPlan(t testing.TB, s *stream, plan *source.Plan, cfg Config) *Profile 
 	}
 	if cfg.Memory == MinMemory {
 		for _, part := range b.parts {
-			part.table.budget = 200 << 10
+			part.table.budget = 150 << 10
 		}
 	}
 	for i := range s.recs {
@@ -152,7 +152,7 @@ func buildPlan(t testing.TB, s *stream, plan *source.Plan, cfg Config) *Profile 
 
 // Shards of whole partitions, merged, are the profile of the whole, byte for byte, in any order and by way of files.
 func TestMergeShards(t *testing.T) {
-	for i, s := range append(streams(), timedStreams(20_000)...) {
+	for i, s := range append(streams(), timedStreams()...) {
 		if i%4 != 0 || s.partitions < 2 {
 			continue
 		}
@@ -206,7 +206,7 @@ func withOffsets(s *stream) *stream {
 
 // Ranges of the same partitions, merged, hold the bounds of the whole, and when they are exact are its profile.
 func TestMergeRanges(t *testing.T) {
-	for i, s := range append(streams(), timedStreams(20_000)...) {
+	for i, s := range append(streams(), timedStreams()...) {
 		if i%4 != 1 {
 			continue
 		}
@@ -240,19 +240,7 @@ func TestMergeRanges(t *testing.T) {
 						return
 					}
 				}
-				for _, k := range m.Top(20, Records) {
-					for i, b := range m.KeySeries(k, Records) {
-						var want int64
-						for j := range s.recs {
-							if r := &s.recs[j]; r.Timestamp >= b.Start && r.Timestamp < b.Start+b.Width && bytes.Equal(r.Key, k.Key) {
-								want++
-							}
-						}
-						if want < b.Lo || want > b.Hi {
-							t.Fatalf("key %q, bucket %d: %d..%d does not hold %d", k.Key, i, b.Lo, b.Hi, want)
-						}
-					}
-				}
+				checkSeries(t, m, s)
 			}
 		})
 	}
@@ -338,7 +326,7 @@ func TestLoadRefused(t *testing.T) {
 	}
 	// no single changed byte goes unnoticed
 	r := rand.New(rand.NewPCG(1, 1))
-	for range 2000 {
+	for range 500 {
 		at := r.IntN(len(good))
 		p, err := Load(bytes.NewReader(flip(good, at)), int64(len(good)))
 		if err == nil && !bytes.Equal(save(t, p), good) {

@@ -93,10 +93,25 @@ func (p *Profile) Lookup(key []byte) (TopKey, bool) {
 	return p.topKey(group), true
 }
 
-// topKey sums the entries of one key, given by partition.
+// topKey sums the entries of one key, given by partition, and adds to its upper bound what it can have had elsewhere.
 func (p *Profile) topKey(group []place) TopKey {
-	k := TopKey{First: -1, Last: -1}
+	k := p.sum(group)
+	if p.Mode() == Exact || p.isRefined(k.Key) {
+		return k
+	}
 	home := int32(-1)
+	for _, at := range group {
+		if p.Partitions[at.part].keys.entry(int(at.entry)).meta&metaHome != 0 {
+			home = at.part
+		}
+	}
+	k.Hi = k.Hi.Add(p.absent(group, home))
+	return k
+}
+
+// sum sums the entries of one key, given by partition.
+func (p *Profile) sum(group []place) TopKey {
+	k := TopKey{First: -1, Last: -1}
 	for _, at := range group {
 		in := p.Partitions[at.part].key(int(at.entry))
 		k.Key = in.Key
@@ -106,12 +121,6 @@ func (p *Profile) topKey(group []place) TopKey {
 		}
 		k.Last = max(k.Last, in.Last)
 		k.Where = append(k.Where, in)
-		if p.Partitions[at.part].keys.entry(int(at.entry)).meta&metaHome != 0 {
-			home = at.part
-		}
-	}
-	if !p.isRefined(k.Key) {
-		k.Hi = k.Hi.Add(p.absent(group, home))
 	}
 	return k
 }
@@ -142,9 +151,6 @@ func (p *Profile) absences() *absence {
 // absent bounds what a key can have had in the partitions outside group. home is the index of the partition where the
 // assumed partitioner puts it, -1 when that is not known.
 func (p *Profile) absent(group []place, home int32) Weight {
-	if p.Mode() == Exact {
-		return Weight{}
-	}
 	a := p.absencesOnce()
 	by, sum := a.home, a.sumHome
 	if home >= 0 {

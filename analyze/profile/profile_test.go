@@ -180,8 +180,8 @@ func checkTotals(t *testing.T, p *Profile, s *stream) {
 func TestBoundsHold(t *testing.T) {
 	var bounded atomic.Int32
 	t.Cleanup(func() {
-		if n := bounded.Load(); n < 15 {
-			t.Errorf("%d streams are bounded under the smallest memory, want at least 15: this tests too little", n)
+		if n, want := int(bounded.Load()), 15/everyNth; n < want {
+			t.Errorf("%d streams are bounded under the smallest memory, want at least %d: this tests too little", n, want)
 		}
 	})
 	for _, s := range streams() {
@@ -247,8 +247,8 @@ func TestErrorWithinPotential(t *testing.T) {
 			if part.Mode == Exact || s.name == "odd: keys of up to 20 kB" {
 				continue
 			}
-			// 200 KiB hold at least 1,700 entries of up to 120 bytes, of which a quarter may be pinned
-			limit := float64(part.Total.Records) / (0.24 * 0.75 * 1700)
+			// 150 KiB hold at least 1,280 entries of up to 120 bytes, of which a quarter may be pinned
+			limit := float64(part.Total.Records) / (0.24 * 0.75 * 1280)
 			if got := float64(part.Missing.Records); got > limit {
 				t.Errorf("%s: partition %d misses up to %v records of %d, want at most %.1f", s.name, i, got, part.Total.Records, limit)
 			}
@@ -257,7 +257,10 @@ func TestErrorWithinPotential(t *testing.T) {
 }
 
 func TestSameProfileForAnyWorkers(t *testing.T) {
-	for _, s := range streams() {
+	for i, s := range streams() {
+		if s.partitions == 1 || i%2 == 1 {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := dump(s.build(t, config(MinMemory), 1))

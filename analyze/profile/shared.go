@@ -20,8 +20,8 @@ type stray struct {
 
 // shared is the keys that were counted in more than one partition.
 type shared struct {
-	groups [][]place // the entries of one key, by partition
-	member map[place]struct{}
+	groups [][]place     // the entries of one key, by partition
+	member map[place]int // index of the group
 }
 
 // has reports whether an entry's key has entries in other partitions too.
@@ -55,7 +55,7 @@ func (p *Profile) findShared() *shared {
 			strays = append(strays, stray{e.hash(), at})
 		}
 	})
-	s := &shared{member: map[place]struct{}{}}
+	s := &shared{member: map[place]int{}}
 	if len(strays) == 0 {
 		return s
 	}
@@ -81,7 +81,7 @@ func (p *Profile) findShared() *shared {
 			group := make([]place, n)
 			for i := range group {
 				group[i] = strays[i].at
-				s.member[group[i]] = struct{}{}
+				s.member[group[i]] = len(s.groups)
 			}
 			s.groups = append(s.groups, group)
 		}

@@ -198,12 +198,13 @@ func (t *tops) close(o *openTop, lost Weight, cell func(int64) Weight) {
 		t.closed[o.bucket] = c
 	}
 	c.missing = o.err.Add(Weight{w.Records >> topShift, w.Bytes >> topShift}).Add(lost)
-	c.keys = c.keys[:0]
+	c.keys = make([]topEntry, 0, o.n)
 	for i := range o.slots {
 		if o.slots[i].w.Records != 0 {
 			c.keys = append(c.keys, o.slots[i])
 		}
 	}
+	slices.SortFunc(c.keys, func(a, b topEntry) int { return compareHash(a.hash, b.hash) })
 	c.shorten(t.keep)
 	o.bucket = -1
 }
@@ -271,29 +272,34 @@ func compareHash(a, b xxh3.Uint128) int {
 	return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
 }
 
-// shorten keeps the n keys heaviest in records and the n heaviest in bytes, by hash.
+// shorten keeps the n keys heaviest in records and the n heaviest in bytes, in their order.
 func (c *closedTop) shorten(n int) {
-	if len(c.keys) > n {
-		stay := make(map[xxh3.Uint128]bool, 2*n)
-		for _, u := range []Unit{Records, Bytes} {
-			slices.SortFunc(c.keys, func(a, b topEntry) int {
-				return cmp.Or(cmp.Compare(b.w.Of(u), a.w.Of(u)), compareHash(a.hash, b.hash))
-			})
-			for i := range min(n, len(c.keys)) {
-				stay[c.keys[i].hash] = true
-			}
-		}
-		kept := make([]topEntry, 0, len(stay))
-		for i := range c.keys {
-			if k := &c.keys[i]; stay[k.hash] {
-				kept = append(kept, *k)
-			} else {
-				c.drop(k)
-			}
-		}
-		c.keys = kept
+	if len(c.keys) <= n {
+		return
 	}
-	slices.SortFunc(c.keys, func(a, b topEntry) int { return compareHash(a.hash, b.hash) })
+	stay := make([]bool, len(c.keys))
+	order := make([]int, len(c.keys))
+	for _, u := range []Unit{Records, Bytes} {
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(i, j int) int {
+			a, b := &c.keys[i], &c.keys[j]
+			return cmp.Or(cmp.Compare(b.w.Of(u), a.w.Of(u)), compareHash(a.hash, b.hash))
+		})
+		for _, i := range order[:n] {
+			stay[i] = true
+		}
+	}
+	kept := make([]topEntry, 0, 2*n)
+	for i := range c.keys {
+		if k := &c.keys[i]; stay[i] {
+			kept = append(kept, *k)
+		} else {
+			c.drop(k)
+		}
+	}
+	c.keys = kept
 }
 
 // drop lets a key go that is no longer listed.
