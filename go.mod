@@ -3,7 +3,6 @@ module keyspread
 go 1.26.0
 
 require (
-	github.com/goccy/go-yaml v1.19.2
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.4
 	github.com/magiconair/properties v1.18.13

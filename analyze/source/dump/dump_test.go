@@ -99,8 +99,11 @@ func TestNDJSON(t *testing.T) {
 	}
 	slices.SortFunc(got, func(a, b seen) int { return int(a.partition-b.partition)*1000 + int(a.offset-b.offset) })
 	want := []seen{
-		{1, 0, "", true, -1, 0, 0}, {2, 0, "\x00\xff", false, -1, 0, 0}, {4, 0, "kafka", false, 17, 200, 3},
-		{6, 0, "foobar", false, -1, -1, 0}, {9, 0, "", false, -1, 0, 0},
+		{1, 0, "", true, -1, 0, 0},
+		{2, 0, "\x00\xff", false, -1, 0, 0},
+		{4, 0, "kafka", false, 17, 200, 3},
+		{6, 0, "foobar", false, -1, -1, 0},
+		{9, 0, "", false, -1, 0, 0},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

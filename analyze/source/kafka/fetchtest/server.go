@@ -77,7 +77,7 @@ func (s *Server) accept() {
 			defer nc.Close()
 			c := &connection{server: s, conn: nc.(*net.TCPConn), in: bufio.NewReader(nc), files: make(map[string]*os.File)}
 			defer c.closeFiles()
-			if err := c.serve(); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+			if err := c.serve(); !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 				fmt.Fprintln(os.Stderr, "fetchtest:", err)
 			}
 			s.mu.Lock()
@@ -122,6 +122,7 @@ func (c *connection) closeFiles() {
 // maxRequest is far above any request that is understood.
 const maxRequest = 1 << 20
 
+// serve answers until the consumer goes away or sends what is not understood; it always ends with an error.
 func (c *connection) serve() error {
 	for {
 		var size [4]byte
