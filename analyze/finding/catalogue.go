@@ -166,7 +166,7 @@ few blocks an interval can be far too narrow.`,
 		Title: "a key's share differs between the earlier and the later half",
 		Meaning: `The blocks of the earlier and the later half of the range give the key different shares, beyond what their own spread
 explains. One figure for the whole range hides that.`,
-		Rule: "Reported in sampled runs when the two shares differ at the 5 % level, corrected for the number of keys compared.",
+		Rule: "Reported in sampled runs when the two shares differ at the 0.5 % level, corrected for the number of keys compared.",
 		Do:   "Judge the later half by itself: --since, or --tail, describes what is coming.",
 	},
 }

@@ -196,7 +196,8 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 		plain[u] = NewEstimator(strata[u], float64(e.Records), alpha)
 		strict[u] = NewEstimator(strata[u], float64(e.Records), hotAlpha)
 	}
-	driftAlpha := alpha / float64(max(1, len(heaviest))) // Bonferroni over the keys looked at
+	// Bonferroni over the keys looked at, and a tenth of the level: rare bursty keys have heavier tails than Welch's t.
+	driftAlpha := alpha / 10 / float64(max(1, len(heaviest)))
 	for _, key := range heaviest {
 		s := all[key]
 		k := KeyEstimate{Key: []byte(key), Records: s.records}
@@ -228,7 +229,7 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 }
 
 // leastForDrift is how many records of a key a sample must hold before its two halves are compared.
-const leastForDrift = 30
+const leastForDrift = 100
 
 // halves returns the strata of records of the earlier and of the later blocks.
 func (c *Collector) halves() (early, late []Stratum) {
