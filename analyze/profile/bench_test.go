@@ -212,3 +212,36 @@ func peakMiB() float64 {
 	}
 	return 0
 }
+
+// BenchmarkSaveLoad writes and reads the profile of a million keys.
+func BenchmarkSaveLoad(b *testing.B) {
+	const n = 4_000_000
+	bl, err := NewBuilder(benchPlan(n), benchConfig(1<<30))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, batch := range benchBatches("uniform1M", n) {
+		if err := bl.Batch(&batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	p, err := bl.Profile(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys := float64(p.Partitions[0].NumKeys())
+	var file []byte
+	b.Run("op=save", func(b *testing.B) {
+		for b.Loop() {
+			file = save(b, p)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+		b.ReportMetric(float64(len(file))/keys, "B/key")
+	})
+	b.Run("op=load", func(b *testing.B) {
+		for b.Loop() {
+			load(b, file)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+	})
+}

@@ -1,6 +1,14 @@
 // Package profile holds what was seen of a topic: facts per partition and per key, no judgement.
 //
 // A [Builder] is the [source.Sink] that fills it. Every input becomes a [Profile], every conclusion starts from one.
+//
+// Each partition has a table of its keys with its share of the memory. It counts exactly until the next key would not
+// fit; from then on light keys leave it, and counts carry bounds ([Bounded]). Exact at any cardinality are the counts
+// of [Partition], the placements of the candidates fixed before the run, and the keys of the sample
+// ([Profile.EachSampled]).
+//
+// [Profile.Save] and [Load] keep a profile in a Parquet file, [Merge] joins profiles of disjoint ranges, and a [Refiner]
+// makes a few keys exact by a second read.
 package profile
 
 import (
