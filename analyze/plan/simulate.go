@@ -110,23 +110,39 @@ func ModuloMoved(n, m int32) float64 {
 	return 1 - float64(g)/float64(max(n, m))
 }
 
+// placeBlock is how many keys are placed together: a partitioner in another process is asked once for all of them.
+const placeBlock = 1024
+
 // movedKeys counts the keys that pt places and those of them that leave the partition that holds them.
 func movedKeys(p *profile.Profile, pt partitioner.Partitioner, n int32) (keys, moved int64, err error) {
+	block := make([][]byte, 0, placeBlock)
+	counts, out, keyed := []int32{n}, make([]int32, placeBlock), make([]bool, placeBlock)
 	for pi := range p.Partitions {
-		p.Partitions[pi].EachKey(func(k profile.Key) bool {
-			var to int32
-			var keyed bool
-			if to, keyed, err = place(pt, k.Key, n); err != nil {
-				return false
+		id := p.Partitions[pi].ID
+		flush := func() error {
+			defer func() { block = block[:0] }()
+			if err := partitioner.PlaceAll(pt, block, counts, out[:len(block)], keyed[:len(block)]); err != nil {
+				return fmt.Errorf("placing keys under %s at %d partitions: %w", pt.ID(), n, err)
 			}
-			if keyed && to >= 0 {
-				keys++
-				if to != k.Partition {
-					moved++
+			for i := range block {
+				if keyed[i] && out[i] >= 0 {
+					keys++
+					if out[i] != id {
+						moved++
+					}
 				}
 			}
-			return true
+			return nil
+		}
+		p.Partitions[pi].EachKey(func(k profile.Key) bool {
+			if block = append(block, k.Key); len(block) == placeBlock {
+				err = flush()
+			}
+			return err == nil
 		})
+		if err == nil {
+			err = flush()
+		}
 		if err != nil {
 			return 0, 0, err
 		}

@@ -186,7 +186,7 @@ func (p *partBuilder) batch(b *source.Batch, pl *placing) error {
 			if p.placed == nil {
 				p.placed = pl.partition(p.part.ID)
 			}
-			_, err := p.placed.add(key, w)
+			err := p.placed.add(key, w)
 			return err
 		}
 	}
@@ -325,19 +325,12 @@ func (p *partBuilder) finish(pl *placing) error {
 	}
 	t := p.table
 	p.grid.finish(t)
-	for i := range t.n {
-		e := t.entry(i)
-		home, err := p.placed.add(t.keyOf(e), e.weight())
-		if err != nil {
-			return err
-		}
-		if home {
-			e.meta |= metaHome
-		}
+	if err := p.placed.addTable(t, func(e *entry) { e.meta |= metaHome }); err != nil {
+		return err
 	}
 	spread := p.placed.spread
 	if p.part.NullKey.Records > 0 {
-		if _, err := p.placed.add(nil, p.part.NullKey); err != nil {
+		if err := p.placed.add(nil, p.part.NullKey); err != nil {
 			return err
 		}
 	}

@@ -151,14 +151,11 @@ func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 	eachOf(len(p.Partitions), func(i int) {
 		part := &p.Partitions[i]
 		sum := pl.partition(part.ID)
-		for j := range part.NumKeys() {
-			e := part.keys.entry(j)
-			if _, errs[i] = sum.add(part.keys.keyOf(e), e.weight()); errs[i] != nil {
-				return
-			}
+		if errs[i] = sum.addTable(part.keys, func(*entry) {}); errs[i] != nil {
+			return
 		}
 		if part.NullKey.Records > 0 {
-			_, errs[i] = sum.add(nil, part.NullKey)
+			errs[i] = sum.add(nil, part.NullKey)
 		}
 		out[i] = sum.sum[0]
 	})

@@ -67,49 +67,91 @@ type placed struct {
 	*placing
 	id  int32 // the partition
 	sum []Placed
-	out []int32
+
+	out   []int32 // by key and count
+	keyed []bool  // by key
+
+	key    [1][]byte // of a single key, so that adding one allocates nothing
+	weight [1]Weight
+	home   [1]bool
 
 	spread bool // the first candidate gave some key no partition
 }
 
 func (pl *placing) partition(id int32) *placed {
-	p := &placed{placing: pl, id: id, sum: make([]Placed, len(pl.candidates)), out: make([]int32, pl.widest)}
+	p := &placed{placing: pl, id: id, sum: make([]Placed, len(pl.candidates))}
 	for i, c := range pl.candidates {
 		p.sum[i].Loads = make([]Weight, c.NumPartitions)
 	}
 	return p
 }
 
-// add places the records of one key (nil: the null key). home reports that the first candidate puts the key into the
-// partition it is in.
-func (p *placed) add(key []byte, w Weight) (home bool, err error) {
+// add places the records of one key (nil: the null key).
+func (p *placed) add(key []byte, w Weight) error {
+	p.key[0], p.weight[0] = key, w
+	return p.addAll(p.key[:], p.weight[:], p.home[:])
+}
+
+// placeBlock is how many keys are placed together: a partitioner in another process is asked once for all of them.
+const placeBlock = 1024
+
+// addAll places the records of several keys. home[i] is set when the first candidate puts keys[i] into the partition it
+// is in.
+func (p *placed) addAll(keys [][]byte, ws []Weight, home []bool) error {
+	if n := len(keys) * p.widest; n > len(p.out) {
+		p.out, p.keyed = make([]int32, n), make([]bool, len(keys))
+	}
 	for gi := range p.groups {
 		g := &p.groups[gi]
-		out := p.out[:len(g.counts)]
-		keyed, err := g.partitioner.Place(key, g.counts, out)
-		if err != nil {
-			if !partitioner.Unplaced(err) {
-				return false, fmt.Errorf("placing a key by %s: %w", g.partitioner.ID(), err)
-			}
-			keyed = true
+		out, keyed := p.out[:len(keys)*len(g.counts)], p.keyed[:len(keys)]
+		if err := partitioner.PlaceAll(g.partitioner, keys, g.counts, out, keyed); err != nil {
+			return fmt.Errorf("placing keys by %s: %w", g.partitioner.ID(), err)
 		}
-		for i, c := range g.candidate {
-			s := &p.sum[c]
-			p.spread = p.spread || c == 0 && (!keyed || out[i] < 0)
-			switch to := out[i]; {
-			case !keyed:
-				s.Unkeyed = s.Unkeyed.Add(w)
-			case to < 0 || int(to) >= len(s.Loads):
-				s.Unplaced = s.Unplaced.Add(w)
-			default:
-				s.Loads[to] = s.Loads[to].Add(w)
-				if to != p.id {
-					s.Moved = s.Moved.Add(w)
-				} else if c == 0 {
-					home = true
+		for k, w := range ws {
+			for i, c := range g.candidate {
+				s, to := &p.sum[c], out[k*len(g.counts)+i]
+				p.spread = p.spread || c == 0 && (!keyed[k] || to < 0)
+				switch {
+				case !keyed[k]:
+					s.Unkeyed = s.Unkeyed.Add(w)
+				case to < 0 || int(to) >= len(s.Loads):
+					s.Unplaced = s.Unplaced.Add(w)
+				default:
+					s.Loads[to] = s.Loads[to].Add(w)
+					if to != p.id {
+						s.Moved = s.Moved.Add(w)
+					} else if c == 0 {
+						home[k] = true
+					}
 				}
 			}
 		}
 	}
-	return home, nil
+	return nil
+}
+
+// addTable places every key of a table, and reports those that are at home.
+func (p *placed) addTable(t *table, home func(e *entry)) error {
+	if t == nil {
+		return nil
+	}
+	keys, ws, at := make([][]byte, 0, placeBlock), make([]Weight, 0, placeBlock), make([]bool, placeBlock)
+	for start := 0; start < t.n; start += placeBlock {
+		end := min(start+placeBlock, t.n)
+		keys, ws = keys[:0], ws[:0]
+		for i := start; i < end; i++ {
+			e := t.entry(i)
+			keys, ws = append(keys, t.keyOf(e)), append(ws, e.weight())
+		}
+		clear(at)
+		if err := p.addAll(keys, ws, at[:len(keys)]); err != nil {
+			return err
+		}
+		for i := start; i < end; i++ {
+			if at[i-start] {
+				home(t.entry(i))
+			}
+		}
+	}
+	return nil
 }
