@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,6 +29,11 @@ func TestScript(t *testing.T) {
 			env.Defer(cluster.Close)
 			env.Setenv("BROKER", cluster.ListenAddrs()[0])
 			env.Setenv("HOME", env.WorkDir)
+			reference, err := filepath.Abs("../../partitioner/custom/testdata/reference.py")
+			if err != nil {
+				return err
+			}
+			env.Setenv("REFERENCE", reference)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"lines": checkLines},
