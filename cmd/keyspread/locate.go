@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -25,6 +26,7 @@ import (
 type locateFlags struct {
 	counts       []string
 	partitioners []string
+	own          partitionerFlags // how one of the user's own is run
 	file         string
 	hex, base64  bool
 	null         bool
@@ -52,7 +54,8 @@ for the key.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.counts, "partitions", "n", nil, "partition `counts` of the topic")
-	flags.StringSliceVar(&f.partitioners, "partitioner", []string{"java"}, "the producers' `partitioners`, or all for every class; 'keyspread partitioners' lists them")
+	flags.StringSliceVar(&f.partitioners, "partitioner", []string{"java"}, "the producers' `partitioners`, or all for every class; 'keyspread partitioners' lists them; exec:, jvm: and table: ones too")
+	f.own.registerOwn(cmd)
 	flags.StringVar(&f.file, "keys", "", "`file` of keys, a JSON object a line; - is standard input")
 	flags.BoolVar(&f.hex, "hex", false, "KEY arguments are hexadecimal bytes")
 	flags.BoolVar(&f.base64, "base64", false, "KEY arguments are base64")
@@ -65,12 +68,13 @@ for the key.`,
 
 // runLocate places the keys of args and of the file. A line that holds no key is reported and passed over; there is an
 // error in the end.
-func runLocate(cmd *cobra.Command, args []string, f *locateFlags) error {
+func runLocate(cmd *cobra.Command, args []string, f *locateFlags) (failed error) {
 	counts, err := f.parseCounts()
 	if err != nil {
 		return usageError{err}
 	}
-	ps, err := parsePartitioners(f.partitioners)
+	inUse, ps, err := f.open(cmd.Context())
+	defer func() { failed = closeAll(inUse, failed) }()
 	if err != nil {
 		return usageError{err}
 	}
@@ -128,25 +132,28 @@ func (f *locateFlags) parseCounts() ([]int32, error) {
 	return counts, nil
 }
 
-func parsePartitioners(names []string) ([]partitioner.Partitioner, error) {
-	var ps []partitioner.Partitioner
-	for _, name := range names {
+// open opens the partitioners named; all stands for every class. Those opened are returned with an error too.
+func (f *locateFlags) open(ctx context.Context) (inUse []opened, ps []partitioner.Partitioner, err error) {
+	for _, name := range f.partitioners {
 		if name == "all" {
 			for _, c := range partitioner.Classes() {
 				ps = append(ps, c.Partitioner())
 			}
 			continue
 		}
-		p, err := partitioner.Parse(name)
-		if err != nil {
-			return nil, fmt.Errorf("--partitioner: %w", err)
+		if name == partitionerAuto {
+			return inUse, nil, errors.New("--partitioner auto needs a topic to tell it from: name one, or all")
 		}
-		ps = append(ps, p)
+		p, err := f.own.open(ctx, name, "")
+		if err != nil {
+			return inUse, nil, fmt.Errorf("--partitioner: %w", err)
+		}
+		inUse, ps = append(inUse, p), append(ps, p.Partitioner)
 	}
 	if len(ps) == 0 {
-		return nil, errors.New("--partitioner: no partitioner named")
+		return inUse, nil, errors.New("--partitioner: no partitioner named")
 	}
-	return ps, nil
+	return inUse, ps, nil
 }
 
 // parseKeys reads the arguments; the null key, if asked for, comes last.
@@ -281,7 +288,10 @@ type locator struct {
 func newLocator(ps []partitioner.Partitioner, counts []int32) *locator {
 	l := &locator{partitioners: ps, counts: counts, placed: make([]int32, len(counts)), ascii: true}
 	for _, p := range ps {
-		r, _ := partitioner.Lookup(p.ID()) // an id from Parse or Classes is found
+		r, err := partitioner.Lookup(p.ID())
+		if err != nil { // the user's own: nothing is known of it but its answers
+			r = partitioner.Rule{ID: p.ID(), Class: partitioner.ClassNone}
+		}
 		l.rules = append(l.rules, r)
 	}
 	return l
@@ -305,6 +315,9 @@ func (l *locator) writeLines(w io.Writer, key []byte) error {
 	enc := jsonEncoder(w)
 	for _, p := range l.partitioners {
 		keyed, err := p.Place(key, l.counts, l.placed)
+		if err != nil && !partitioner.Unplaced(err) {
+			return err
+		}
 		for i, n := range l.counts {
 			line := locatedLine{KeyHex: keyHex, Partitioner: p.ID(), Partitions: n}
 			switch {
@@ -328,6 +341,9 @@ func (l *locator) addRow(key []byte) error {
 	l.ascii = l.ascii && isASCII(key)
 	for i, p := range l.partitioners {
 		keyed, err := p.Place(key, l.counts, l.placed)
+		if err != nil && !partitioner.Unplaced(err) {
+			return err
+		}
 		row := []string{keyText(key), p.ID()}
 		for _, at := range l.placed {
 			cell := strconv.Itoa(int(at))
@@ -356,6 +372,9 @@ func noteOf(err error) string {
 
 // spreadWord is how the client spreads key, such as "sticky".
 func spreadWord(r partitioner.Rule, key []byte) string {
+	if r.Client == "" && !r.Keyed() {
+		return "spread"
+	}
 	if len(key) == 0 && key != nil {
 		return r.Empty.String()
 	}

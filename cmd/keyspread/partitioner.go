@@ -30,11 +30,17 @@ func (f *partitionerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "partitioner", partitionerAuto,
 		"the producers' partitioner: auto (told from the keys), a `NAME` of 'keyspread partitioners', exec:CMD, jvm:CLASS or table:FILE")
+	f.registerOwn(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("partitioner", completePartitioner)
+}
+
+// registerOwn adds the flags that say how a partitioner of the user's own is run.
+func (f *partitionerFlags) registerOwn(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.classpath, "partitioner-classpath", "", "`CLASSPATH` of a jvm: partitioner, kafka-clients included")
 	flags.StringArrayVar(&f.config, "partitioner-config", nil, "`key=value` for a jvm: partitioner's configure; repeatable")
 	flags.DurationVar(&f.timeout, "partitioner-timeout", 10*time.Second, "how long a partitioner of your own may take to answer")
 	flags.StringVar(&f.fallback, "partitioner-fallback", "java", "the `NAME` that places what a table: does not list")
-	_ = cmd.RegisterFlagCompletionFunc("partitioner", completePartitioner)
 }
 
 // opened is a partitioner in use; close ends what it runs.
