@@ -159,14 +159,14 @@ func (pl *Placement) unexplained() []finding.Finding {
 			Do: "Check whether the producer's partitioner ignores keys; there is no order per key.",
 		}}
 	}
-	what := fmt.Sprintf("About %s of keyed records fit no known partitioner at %d partitions or fewer", finding.Percent(share), pl.NumPartitions)
+	what := []string{fmt.Sprintf("About %s of keyed records fit no known partitioner at %d partitions or fewer", finding.Percent(share), pl.NumPartitions)}
 	for i := range pl.Writers {
 		if w := &pl.Writers[i]; w.Fixed >= 0 {
-			what += fmt.Sprintf("; %s are in partition %d whatever their key", finding.Percent(w.Records.Share), w.Fixed)
+			what = append(what, fmt.Sprintf("%s are in partition %d whatever their key", finding.Percent(w.Records.Share), w.Fixed))
 		}
 	}
 	return []finding.Finding{{
-		ID: finding.UnexplainedKeys, Severity: finding.Warning, What: what + ".",
+		ID: finding.UnexplainedKeys, Severity: finding.Warning, What: strings.Join(what, "; ") + ".",
 		Do: "Ask the producer's owner how it chooses the partition; name a partitioner of your own with exec:, jvm: or table:.",
 	}}
 }

@@ -74,7 +74,7 @@ func (c *realKafka) replicated(t *testing.T, name string, partitions, replicas i
 	t.Helper()
 	topic := fmt.Sprintf("keyspread-test-%s-%d", name, time.Now().UnixNano())
 	// the records' times are fixed ones of the past, so a retention by time would remove them
-	configs := map[string]*string{"retention.ms": kadm.StringPtr("-1")}
+	configs := map[string]*string{"retention.ms": new("-1")}
 	for _, entry := range config {
 		name, value, _ := strings.Cut(entry, "=")
 		configs[name] = &value
