@@ -125,7 +125,7 @@ func readSection(r *Report, d detail) section {
 	if c.MinTime != nil {
 		b.facts = append(b.facts, fact{"time", timeText(c.MinTime) + " to " + timeText(c.MaxTime) + " UTC"})
 	}
-	b.facts = append(b.facts, fact{"placement", "assumed partitioner " + r.Topic.Partitioner})
+	b.facts = append(b.facts, placementFacts(r, d)...)
 	return section{"READ", []block{b}}
 }
 

@@ -42,6 +42,7 @@ func New(res *analyze.Result, opt Options) *Report {
 		Coverage:      b.coverage(),
 		Findings:      b.findings(),
 		Contents:      b.contents(),
+		Placement:     b.placement(),
 		Skew:          Skews{Records: b.skew(&res.Records), Bytes: b.skew(&res.Bytes)},
 		Partitions:    make([]Partition, 0, len(p.Partitions)),
 		Plans:         make([]Plan, 0, len(res.Plans)),

@@ -21,6 +21,7 @@ type Report struct {
 	Sample        *Sample     `json:"sample"`   // null when everything asked for was read
 	Findings      []Finding   `json:"findings"` // most urgent first
 	Contents      Contents    `json:"contents"`
+	Placement     *Placement  `json:"placement"` // null when there are no keys to tell it from
 	Skew          Skews       `json:"skew"`
 	Partitions    []Partition `json:"partitions"` // those read, by index
 	Plans         []Plan      `json:"plans"`      // in the order asked for

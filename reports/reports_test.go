@@ -88,7 +88,11 @@ func TestSameBytes(t *testing.T) {
 			for round := range 20 {
 				shuffleResult(rng, res)
 				r := New(res, c.opt)
-				for _, f := range Formats() {
+				formats := Formats()
+				if round%5 > 0 {
+					formats = []Format{JSON} // it is the whole report; what the others make of it hardly differs by round
+				}
+				for _, f := range formats {
 					if got := write(t, f, r, View{}); !bytes.Equal(got, want[f]) {
 						t.Fatalf("round %d: %s differs after shuffling the result (-want +got)\n%s", round, f, cmp.Diff(string(want[f]), string(got)))
 					}
