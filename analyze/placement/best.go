@@ -49,7 +49,7 @@ func (pl *Placement) Best(fallback partitioner.Partitioner) (partitioner.Partiti
 	d := pl.detector
 	placer := &d.placers[d.writers[pl.writerAt[at]].placer]
 	pt := placer.pt
-	if placer.past {
+	if placer.past && pl.Answer == Explained { // one client's rules: null and empty keys of a mixture are nobody's
 		pt = pl.withKeyRules(placer)
 	}
 	if w.Over != WholeKey {
