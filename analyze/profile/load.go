@@ -144,7 +144,8 @@ func (d *document) profile(f *parquet.File) (*Profile, error) {
 			width = w
 		}
 	}
-	if n := int64(len(p.Grid().Cells)); n > int64(d.Buckets) {
+	// Before anything is made of them: partitions of a damaged file can be ages apart.
+	if _, _, n := p.extent(); n > int64(d.Buckets) {
 		return nil, fmt.Errorf("%d time buckets, more than its limit of %d", n, d.Buckets)
 	}
 	return p, nil

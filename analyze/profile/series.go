@@ -65,20 +65,29 @@ func largest(series []Bucket, compare func(a, b Bucket) int) (Bucket, bool) {
 	return best, true
 }
 
-// Grid returns the topic over time: the sum of its partitions' grids, which share one width.
-func (p *Profile) Grid() Grid {
-	var sum Grid
+// extent returns the topic's buckets: their width, the number of the first one and how many there are; all 0 when no
+// record had a timestamp.
+func (p *Profile) extent() (width, first, n int64) {
 	first, end := int64(maxTime), int64(0)
 	for i := range p.Partitions {
 		if g := &p.Partitions[i].Grid; g.Width > 0 {
-			sum.Width = g.Width
+			width = g.Width
 			first, end = min(first, g.Start/g.Width), max(end, g.Start/g.Width+int64(len(g.Cells)))
 		}
 	}
-	if sum.Width == 0 {
-		return sum
+	if width == 0 {
+		return 0, 0, 0
 	}
-	sum.Start, sum.Cells = first*sum.Width, make([]Weight, end-first)
+	return width, first, end - first
+}
+
+// Grid returns the topic over time: the sum of its partitions' grids, which share one width.
+func (p *Profile) Grid() Grid {
+	width, first, n := p.extent()
+	if width == 0 {
+		return Grid{}
+	}
+	sum := Grid{Start: first * width, Width: width, Cells: make([]Weight, n)}
 	for i := range p.Partitions {
 		g := &p.Partitions[i].Grid
 		for j, c := range g.Cells {
