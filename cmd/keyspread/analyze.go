@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -153,6 +154,7 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	if err := cfg.Validate(); err != nil {
 		return usageError{err}
 	}
+	boundMemory(cfg.Profile.Memory)
 	run := output{outputs: outputs, redact: judge.redact, saveProfile: judge.saveProfile, quiet: read.quiet}
 	if len(args) == 1 {
 		return analyzeFile(cmd, args[0], cfg, run, read)
@@ -163,6 +165,17 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	}
 	defer src.Close()
 	return runAnalyze(cmd, withProgress(src, cmd.ErrOrStderr(), read.quiet), cfg, run)
+}
+
+// besideKeys is about what a run holds beside its key tables: buffers of connections, the report, the collector's slack.
+const besideKeys = 48 << 20
+
+// boundMemory keeps the collector from letting garbage grow to the size of the key tables, which it does by default. A
+// limit in the environment (GOMEMLIMIT) is the user's and stays.
+func boundMemory(tables int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(tables + besideKeys)
+	}
 }
 
 // output is where a result goes and how.
