@@ -109,9 +109,11 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(readErr, err)
 	}
+	var placed *placement.Placement
 	if estimates != nil && cfg.Auto && readErr == nil {
 		// Blocks are estimated under one partitioner. When the keys show another, the same blocks are read again.
-		_, pt, reason, err := reassume(p, cfg.Partitioner, placement.Judge(p, cfg.placement()))
+		placed = placement.Judge(p, cfg.placement())
+		_, pt, reason, err := reassume(p, cfg.Partitioner, placed)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +131,7 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	if cfg.Refine && readErr == nil && p.Mode() == profile.Bounded {
 		readErr = refine(ctx, src, reading, p, cfg)
 	}
-	res, err := conclude(p, cfg, estimates)
+	res, err := conclude(p, cfg, estimates, placed)
 	if err != nil {
 		return nil, errors.Join(readErr, err)
 	}
@@ -280,7 +282,7 @@ func resolve(to plan.To, pt partitioner.Partitioner, n int32) profile.CandidateS
 }
 
 // Conclude judges a profile of records that were all read. It needs no source, so a saved profile can be judged again.
-func Conclude(p *profile.Profile, cfg Config) (*Result, error) { return conclude(p, cfg, nil) }
+func Conclude(p *profile.Profile, cfg Config) (*Result, error) { return conclude(p, cfg, nil, nil) }
 
 // placement is how the placement is judged: against the partitioner given, or against none with Auto.
 func (c Config) placement() placement.Config {
@@ -292,8 +294,11 @@ func (c Config) placement() placement.Config {
 	return pc
 }
 
-func conclude(p *profile.Profile, cfg Config, e *sample.Estimates) (*Result, error) {
-	placed := placement.Judge(p, cfg.placement())
+// conclude judges a profile. placed is its placement when that was judged before; nil otherwise.
+func conclude(p *profile.Profile, cfg Config, e *sample.Estimates, placed *placement.Placement) (*Result, error) {
+	if placed == nil {
+		placed = placement.Judge(p, cfg.placement())
+	}
 	counted, reason := p, ""
 	if cfg.Auto {
 		var err error

@@ -3,7 +3,6 @@ package sample
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -149,42 +148,61 @@ func (e *Estimates) partition(pf *partitionFrame, ce *cell) {
 // keys estimates the heaviest keys of the sample and what is known of the number of keys.
 func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha float64) {
 	type seen struct {
+		key     string
 		records int64
 		bytes   float64
 		where   []int // strata
 	}
-	all := map[string]*seen{}
+	total := 0
+	for i := range c.frame.partitions {
+		total = max(total, len(c.cells[c.frame.partitions[i].id].keys))
+	}
+	index := make(map[string]int, total)
+	var all []seen
 	for i := range c.frame.partitions {
 		for key, k := range c.cells[c.frame.partitions[i].id].keys {
-			s := all[key]
-			if s == nil {
-				s = &seen{}
-				all[key] = s
+			at, ok := index[key]
+			if !ok {
+				at = len(all)
+				index[key] = at
+				all = append(all, seen{key: key})
 			}
+			s := &all[at]
 			s.records += k.records
 			s.bytes += k.y[profile.Bytes]
 			s.where = append(s.where, i)
 		}
 	}
 	var once, twice, keyed float64
-	for _, s := range all {
-		keyed += float64(s.records)
-		switch s.records {
+	for i := range all {
+		keyed += float64(all[i].records)
+		switch all[i].records {
 		case 1:
 			once++
 		case 2:
 			twice++
 		}
 	}
-	e.Observed = int64(len(all))
+	e.Observed = int64(len(all))                                     // before the light ones are left out below
 	e.AtLeastAbout = float64(len(all)) + once*(once-1)/(2*(twice+1)) // bias-corrected Chao1
 	if keyed > 0 {
 		e.Coverage = 1 - once/keyed
 	}
 	e.Unseen = 1 - math.Pow(alpha, 1/math.Max(1, float64(e.Blocks)))
 
-	heaviest := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
-		return cmp.Or(cmp.Compare(all[b].records, all[a].records), cmp.Compare(all[b].bytes, all[a].bytes), cmp.Compare(a, b))
+	heaviest := all
+	if len(all) > mostKeys {
+		// Only keys with as many records as the least of the heaviest need sorting.
+		counts := make([]int64, len(all))
+		for i := range all {
+			counts[i] = all[i].records
+		}
+		slices.Sort(counts)
+		least := counts[len(counts)-mostKeys]
+		heaviest = slices.DeleteFunc(all, func(s seen) bool { return s.records < least })
+	}
+	slices.SortFunc(heaviest, func(a, b seen) int {
+		return cmp.Or(cmp.Compare(b.records, a.records), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.key, b.key))
 	})
 	if len(heaviest) > mostKeys {
 		heaviest = heaviest[:mostKeys]
@@ -198,14 +216,13 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 	}
 	// Bonferroni over the keys looked at, and a tenth of the level: rare bursty keys have heavier tails than Welch's t.
 	driftAlpha := alpha / 10 / float64(max(1, len(heaviest)))
-	for _, key := range heaviest {
-		s := all[key]
-		k := KeyEstimate{Key: []byte(key), Records: s.records}
+	for _, s := range heaviest {
+		k := KeyEstimate{Key: []byte(s.key), Records: s.records}
 		var parts [2][]Part
 		var inEarly, inLate []Part
 		for _, i := range s.where {
 			id := c.frame.partitions[i].id
-			sum := c.cells[id].keys[key]
+			sum := c.cells[id].keys[s.key]
 			k.Where = append(k.Where, id)
 			for u := range parts {
 				parts[u] = append(parts[u], part(i, &sum.sums, profile.Unit(u)))

@@ -81,9 +81,11 @@ func Explain(p *profile.Profile, s *Skew, cfg Config, e *sample.Estimates) Expla
 		}
 		return x
 	}
-	keys := weigh(p, s.Unit)
+	var keys Keys
 	if e != nil {
 		keys = weighSample(p, s.Unit, e)
+	} else {
+		keys = weigh(p, s.Unit)
 	}
 	x.EffectiveKeys = keys.Effective()
 	x.Expected = ByChance(keys, n, x.Observed)
