@@ -72,6 +72,7 @@ It writes to an existing topic only when that is empty or --append is given, and
 	flags.StringVar(&f.stream.KeyPrefix, "key-prefix", f.stream.KeyPrefix, "`text` before every key's number")
 	flags.StringVar(&f.keyFormat, "key-format", "decimal", "decimal, uuid or int64 (8 bytes, big-endian)")
 	flags.StringArrayVar(&f.hot, "hot", nil, "hot key `NAME=SHARE`, such as acme=0.18; repeatable")
+	flags.Int64Var(&f.stream.HotRun, "hot-run", 1, "mean `length` of the runs in which a hot key's records come")
 	flags.Float64Var(&f.stream.NullShare, "null-share", 0, "`share` of records with a null key")
 	flags.Float64Var(&f.stream.EmptyShare, "empty-share", 0, "`share` of records with an empty key")
 	flags.StringVar(&f.valueSize, "value-size", "200", "bytes of a value: `N` or MIN-MAX")

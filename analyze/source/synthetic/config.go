@@ -84,6 +84,7 @@ type Config struct {
 	KeyDigits int       // of KeyDecimal, padded with zeros; 0: as many as the largest number has
 
 	Hot        []HotKey // keys with a share of their own; a numbered key never takes such a name
+	HotRun     int64    // mean length of the runs in which a hot key's records come, geometric; 0 and 1: no runs
 	NullShare  float64  // of all records, [0, 1]
 	EmptyShare float64  // of all records, [0, 1]
 
@@ -122,6 +123,8 @@ func (c Config) Validate() error {
 	switch {
 	case c.Records <= 0 || c.Records > maxRecords:
 		return fmt.Errorf("records %d: want 1 to 2^53", c.Records)
+	case c.HotRun < 0 || c.HotRun > maxRecords:
+		return fmt.Errorf("hot run %d: want a mean length of 1 or more", c.HotRun)
 	case c.Keys < 0 || c.Keys > maxKeys:
 		return fmt.Errorf("keys %d: want 0 to 2^53", c.Keys)
 	case !(c.Zipf >= 0) || math.IsInf(c.Zipf, 0):

@@ -23,6 +23,7 @@ type Stream struct {
 	hot      [][]byte
 	left     []int64 // records still to come: of hot[i], then null, then empty
 	reserved []int64 // numbers whose keys are hot keys' names, ascending
+	running  int     // index of the hot key that has a run; -1: none
 	key      []byte  // buffer of the numbered keys
 }
 
@@ -40,6 +41,8 @@ func New(c Config) (*Stream, error) {
 		draw:   rand.New(rand.NewPCG(c.Seed, drawStream)),
 		values: newValueWriter(c.Seed),
 		key:    make([]byte, 0, len(c.KeyPrefix)+maxDigits),
+
+		running: -1,
 	}
 	if c.Keys > 0 {
 		s.zipf = newZipf(c.Keys, c.Zipf)
@@ -105,7 +108,13 @@ func (s *Stream) Next(r *source.Record) bool {
 
 // nextKey draws without replacement from the records that are left, so that every count is met exactly and every order
 // of the hot, null, empty and numbered records is equally likely.
+//
+// With HotRun the counts are still met, but a hot key's records come in runs: one begins so much more rarely as it is
+// long, and goes on with probability 1 - 1/HotRun.
 func (s *Stream) nextKey() []byte {
+	if s.config.HotRun > 1 {
+		return s.nextInRuns()
+	}
 	x := s.draw.Int64N(s.config.Records - s.next)
 	for i := range s.left {
 		if x >= s.left[i] {
@@ -119,6 +128,45 @@ func (s *Stream) nextKey() []byte {
 		case len(s.hot) + 1:
 			return emptyKey
 		}
+		return s.hot[i]
+	}
+	return s.numberedKey(s.zipf.rank(s.draw))
+}
+
+// nextInRuns is nextKey when hot keys come in runs.
+func (s *Stream) nextInRuns() []byte {
+	if i := s.running; i >= 0 {
+		if s.left[i] > 0 && s.draw.Int64N(s.config.HotRun) > 0 {
+			s.left[i]--
+			return s.hot[i]
+		}
+		s.running = -1
+	}
+	// A hot key's records still to come count as the runs they make, the others as themselves.
+	runs := func(i int) int64 {
+		if i < len(s.hot) {
+			return (s.left[i] + s.config.HotRun - 1) / s.config.HotRun
+		}
+		return s.left[i]
+	}
+	total := s.config.Records - s.next
+	for i := range s.hot {
+		total += runs(i) - s.left[i]
+	}
+	x := s.draw.Int64N(total)
+	for i := range s.left {
+		if n := runs(i); x >= n {
+			x -= n
+			continue
+		}
+		s.left[i]--
+		switch i {
+		case len(s.hot):
+			return nil
+		case len(s.hot) + 1:
+			return emptyKey
+		}
+		s.running = i
 		return s.hot[i]
 	}
 	return s.numberedKey(s.zipf.rank(s.draw))

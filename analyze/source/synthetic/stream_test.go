@@ -359,3 +359,41 @@ func BenchmarkNext(b *testing.B) {
 		}
 	}
 }
+
+// Runs keep every count exact and have the mean length asked for; the hot key is spread over the whole stream.
+func TestHotRuns(t *testing.T) {
+	c := DefaultConfig()
+	c.Records, c.Keys, c.Hot, c.HotRun, c.NullShare = 200_000, 1000, []HotKey{{"acme", 0.1}, {"hooli", 0.05}}, 10, 0.01
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	runs, half, last := 0, 0, ""
+	var r source.Record
+	for s.Next(&r) {
+		key := string(r.Key)
+		if r.Key == nil {
+			key = "null"
+		}
+		count[key]++
+		if key == "acme" && r.Offset < c.Records/2 {
+			half++
+		}
+		if key == "acme" && last != "acme" {
+			runs++
+		}
+		last = key
+	}
+	if count["acme"] != 20_000 || count["hooli"] != 10_000 || count["null"] != 2000 {
+		t.Errorf("acme %d, hooli %d, null %d records; want 20000, 10000 and 2000", count["acme"], count["hooli"], count["null"])
+	}
+	// Runs of mean 10, some of which touch: 2,000 drawn, 5 standard deviations of the geometric lengths are 0.9.
+	if mean := float64(count["acme"]) / float64(runs); mean < 9.1 || mean > 12.5 {
+		t.Errorf("runs of mean length %.2f, want about 10 and a little more where two touch", mean)
+	}
+	// Half of the 2,000 runs within five standard deviations of their weight: 10,000 +- 5*sqrt(2000*0.25*200).
+	if half < 8400 || half > 11_600 {
+		t.Errorf("%d of 20000 records of acme in the first half, want about half", half)
+	}
+}
