@@ -65,8 +65,7 @@ func (d *detector) run() {
 		return
 	}
 	for len(d.writers) < mostWriters {
-		left := d.ev.thin(d.searchPairs(), func(i int) bool { return !d.explained(i, -1) })
-		found := d.search(left)
+		left, found := d.find(-1)
 		if len(found) > 0 && enough(found[0]) {
 			d.writers = append(d.writers, d.take(found[0]))
 			continue
@@ -88,6 +87,22 @@ func (d *detector) run() {
 			i = 0
 		}
 	}
+}
+
+// find searches the pairs that no writer other than the one given explains. Every hypothesis is weighed on so many of
+// them as time allows; when none of them is enough there, the likeliest are weighed again on more, since a writer of one
+// record in a hundred drowns in a small part.
+func (d *detector) find(except int) (left []pair, found []scored) {
+	keep := func(i int) bool { return !d.explained(i, except) }
+	left = d.ev.thin(d.searchPairs(), keep)
+	found = d.search(left)
+	if len(found) == 0 || enough(found[0]) {
+		return left, found
+	}
+	if more := d.ev.thin(confirmPairs, keep); len(more) > len(left) {
+		return more, d.weighAgain(found[:min(len(found), confirmed)], more)
+	}
+	return left, found
 }
 
 // enough reports whether a hypothesis beats chance by the odds asked for.
@@ -115,12 +130,11 @@ func (d *detector) take(s scored) writer {
 // review weighs writer i on the pairs that no other explains; false when it does not hold without them. A better
 // hypothesis for those pairs takes its place.
 func (d *detector) review(i int) bool {
-	left := d.ev.thin(d.searchPairs(), func(j int) bool { return !d.explained(j, i) })
+	left, found := d.find(i)
 	if d.writers[i].placer < 0 {
 		fixed, ok := d.fixed(left)
 		return ok && fixed.fixed == d.writers[i].fixed
 	}
-	found := d.search(left)
 	if len(found) == 0 || !enough(found[0]) {
 		return false
 	}

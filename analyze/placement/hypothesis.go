@@ -111,6 +111,12 @@ const (
 	mostPairs  = 4096
 )
 
+// How many of a search's hypotheses are weighed again, and on how many pairs, when none was enough.
+const (
+	confirmed    = 16
+	confirmPairs = 1 << 16
+)
+
 // searchPairs is how many pairs a search looks at.
 func (d *detector) searchPairs() int {
 	per := len(d.placers) * len(d.overs) * len(d.counts)
@@ -197,6 +203,27 @@ func (d *detector) weigh(at int, over Over, pairs []pair, logObserved []float64)
 		found = append(found, scored{h, hits[j], len(pairs), gain, gain + math.Log(d.prior(h))})
 	}
 	return found
+}
+
+// weighAgain scores the given hypotheses on other pairs than they were found by, best first.
+func (d *detector) weighAgain(found []scored, pairs []pair) []scored {
+	logObserved := d.logObserved(pairs)
+	var again []scored
+	for _, s := range found {
+		most := min(math.Log(float64(s.n)), d.placers[s.placer].maxLog)
+		hits, worth := 0, 0.0
+		for i, p := range d.predict(s.hypothesis, pairs) {
+			if p == pairs[i].partition {
+				hits++
+				worth += min(most, logObserved[p])
+			}
+		}
+		if gain := gainOf(hits, len(pairs), worth); gain > 0 {
+			again = append(again, scored{s.hypothesis, hits, len(pairs), gain, gain + math.Log(d.prior(s.hypothesis))})
+		}
+	}
+	slices.SortStableFunc(again, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	return again
 }
 
 // gainOf is the log likelihood ratio against chance of a writer that placed a share w of all pairs, at the w that fits

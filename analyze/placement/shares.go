@@ -108,6 +108,9 @@ func (d *detector) mixing() (keys, records []float64) {
 		for i := range w {
 			w[i] = 1 / float64(k)
 		}
+		if of(cells[0]) == 0 {
+			w[k-1] = 0 // where the rounds lead, but never arrive
+		}
 		next := make([]float64, k)
 		for range 1000 {
 			clear(next)
