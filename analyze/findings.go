@@ -333,7 +333,7 @@ func burstFindings(r *Result) []finding.Finding {
 		if !ok {
 			continue
 		}
-		lo, hi := peak.Share()
+		lo, hi := peak.At.Share()
 		if lo <= tau {
 			continue
 		}
@@ -345,7 +345,7 @@ func burstFindings(r *Result) []finding.Finding {
 		fs = append(fs, finding.Finding{
 			ID: finding.Burst, Severity: finding.Warning, Unit: profile.Records.String(), Key: t.Key, HasKey: true,
 			What: fmt.Sprintf("Key {key} has %s of records in the %s from %s, %s over the whole range.",
-				finding.PercentRange(lo, hi), finding.Span(peak.Width), finding.Time(peak.Start),
+				finding.PercentRange(lo, hi), finding.Span(peak.At.Width), finding.Time(peak.At.Start),
 				finding.PercentRange(float64(t.Lo.Records)/whole, float64(t.Hi.Records)/whole)),
 			Do: "Its partition's consumer must carry that peak; the mean over the range hides it.",
 		})

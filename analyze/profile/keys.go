@@ -46,6 +46,7 @@ type cache struct {
 	top     [2][]TopKey // by unit, complete up to topLen
 	topLen  [2]int
 	missing *absence
+	grid    *Grid
 }
 
 // NumKeys returns how many keys the partition's table holds.

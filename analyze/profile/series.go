@@ -30,14 +30,19 @@ func (b Bucket) Rate() (lo, hi float64) {
 	return float64(b.Lo) * 1000 / float64(b.Width), float64(b.Hi) * 1000 / float64(b.Width)
 }
 
-// Peak returns the bucket with the largest lower bound, the earliest on a tie; false when there is none.
-func Peak(series []Bucket) (Bucket, bool) {
-	return largest(series, func(a, b Bucket) int { return cmp.Compare(a.Lo, b.Lo) })
+// Peak is the most that a series has in one bucket, a rate or a share: Lo <= the largest true figure <= Hi, whichever
+// bucket has it.
+type Peak struct {
+	At     Bucket // the one with the largest lower bound, the earliest on a tie
+	Lo, Hi float64
 }
 
-// PeakShare returns the bucket with the largest lower bound of the share, of those buckets that hold at least a quarter
-// of the mean bucket: in an almost empty one a share says nothing. The earliest on a tie; false when there is none.
-func PeakShare(series []Bucket) (Bucket, bool) {
+// PeakRate returns the largest weight per second of a bucket; false when there is no bucket.
+func PeakRate(series []Bucket) (Peak, bool) { return peak(series, Bucket.Rate) }
+
+// PeakShare returns the largest share in a bucket, of those that hold at least a quarter of the mean bucket: in an
+// almost empty one a share says nothing. It returns false when there is none.
+func PeakShare(series []Bucket) (Peak, bool) {
 	var sum, n int64
 	for _, b := range series {
 		if b.Total > 0 {
@@ -45,24 +50,19 @@ func PeakShare(series []Bucket) (Bucket, bool) {
 		}
 	}
 	busy := slices.DeleteFunc(slices.Clone(series), func(b Bucket) bool { return b.Total == 0 || 4*b.Total < sum/max(n, 1) })
-	return largest(busy, func(a, b Bucket) int {
-		x, _ := a.Share()
-		y, _ := b.Share()
-		return cmp.Compare(x, y)
-	})
+	return peak(busy, Bucket.Share)
 }
 
-func largest(series []Bucket, compare func(a, b Bucket) int) (Bucket, bool) {
-	if len(series) == 0 {
-		return Bucket{}, false
-	}
-	best := series[0]
-	for _, b := range series[1:] {
-		if compare(b, best) > 0 {
-			best = b
+func peak(series []Bucket, bounds func(Bucket) (lo, hi float64)) (p Peak, ok bool) {
+	for _, b := range series {
+		lo, hi := bounds(b)
+		if !ok || lo > p.Lo {
+			p.At, p.Lo = b, lo
 		}
+		p.Hi = max(p.Hi, hi)
+		ok = true
 	}
-	return best, true
+	return p, ok
 }
 
 // extent returns the topic's buckets: their width, the number of the first one and how many there are; all 0 when no
@@ -81,8 +81,22 @@ func (p *Profile) extent() (width, first, n int64) {
 	return width, first, end - first
 }
 
-// Grid returns the topic over time: the sum of its partitions' grids, which share one width.
+// Grid returns the topic over time: the sum of its partitions' grids, which share one width. It is kept for the next
+// caller and must not be changed.
 func (p *Profile) Grid() Grid {
+	if p.cache == nil {
+		return p.sumGrids()
+	}
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
+	if p.cache.grid == nil {
+		g := p.sumGrids()
+		p.cache.grid = &g
+	}
+	return *p.cache.grid
+}
+
+func (p *Profile) sumGrids() Grid {
 	width, first, n := p.extent()
 	if width == 0 {
 		return Grid{}

@@ -143,7 +143,7 @@ func TestBurst(t *testing.T) {
 			t.Fatalf("%d MiB: bursts %v, want the one key", memory>>20, got)
 		}
 		peak, ok := PeakShare(p.KeySeries(got[0], Records))
-		lo, hi := peak.Share()
+		lo, hi := peak.At.Share()
 		if !ok || lo < 0.28 || lo > 0.38 || hi < lo || hi > 0.4 { // a third, over buckets of 3,000 records and less
 			t.Errorf("%d MiB: peak %+v, share %.3f..%.3f, want 1/3", memory>>20, peak, lo, hi)
 		}
@@ -151,8 +151,8 @@ func TestBurst(t *testing.T) {
 			t.Errorf("%d MiB: bursts of 90%%: %v, want none", memory>>20, all)
 		}
 		i := slices.IndexFunc(p.Partitions, func(p Partition) bool { return p.ID == got[0].Where[0].Partition })
-		rate, _ := Peak(p.PartitionSeries(i, Records))
-		key, _ := Peak(p.KeySeries(got[0], Records))
+		rate, _ := PeakRate(p.PartitionSeries(i, Records))
+		key, _ := PeakRate(p.KeySeries(got[0], Records))
 		if rate.Lo < key.Lo || rate.Lo != rate.Hi {
 			t.Errorf("%d MiB: partition peak %+v is below its key's %+v", memory>>20, rate, key)
 		}
