@@ -106,6 +106,10 @@ func (pl *Placement) withKeyRules(c *placer) partitioner.Partitioner {
 	return c.pt
 }
 
+// stickyRun is how many bytes of unkeyed records a client may put into one partition before it goes on to another: 64 KiB
+// by default in franz-go, the most of those known.
+const stickyRun = 64 << 10
+
 // follows reports whether a partitioner's null and empty keys would lie as they do.
 func (pl *Placement) follows(pt partitioner.Partitioner) bool {
 	out := make([]int32, 1)
@@ -120,7 +124,7 @@ func (pl *Placement) follows(pt partitioner.Partitioner) bool {
 		if keyed {
 			return s.Partitions == 1 && s.Partition == out[0]
 		}
-		return s.Partitions > 1 || s.Records == 1
+		return s.Partitions > 1 || s.Bytes <= stickyRun
 	}
 	return lies(nil, pl.Null) && lies([]byte{}, pl.Empty)
 }

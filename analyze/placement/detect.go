@@ -1,9 +1,11 @@
 package placement
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"keyspread/partitioner"
 )
@@ -87,6 +89,78 @@ func (d *detector) run() {
 			i = 0
 		}
 	}
+	d.dropFollowers()
+}
+
+// dropFollowers takes back the writers whose hits are a coincidence of numbered keys.
+//
+// Numbered keys that are spread round robin follow the hashes that add up characters: the next key has the next hash and
+// is in the next partition. Runs of neighbouring keys then lie at one distance from what such a hash says, and the runs
+// at distance 0 look like a writer's share; or the distance grows evenly. What a real writer did not write lies at any
+// distance from what it says, whatever its neighbour's.
+func (d *detector) dropFollowers() {
+	if !slices.ContainsFunc(d.writers, d.addsUp) {
+		return
+	}
+	order := make([]int, len(d.ev.pairs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := &d.ev.pairs[a], &d.ev.pairs[b]
+		return cmp.Or(cmp.Compare(len(x.key), len(y.key)), bytes.Compare(x.key, y.key), cmp.Compare(x.partition, y.partition))
+	})
+	var follows []bool
+	for w := range d.writers {
+		follows = append(follows, d.addsUp(d.writers[w]) && d.follows(w, order))
+	}
+	for w, drop := range slices.Backward(follows) {
+		if drop {
+			d.writers = slices.Delete(d.writers, w, w+1)
+			d.rivals = nil
+		}
+	}
+}
+
+// addsUp reports whether a writer's hash adds up characters, each times a power of one number.
+func (d *detector) addsUp(w writer) bool {
+	if w.placer < 0 {
+		return false
+	}
+	id := d.placers[w.placer].id
+	return strings.HasPrefix(id, "java_") || id == "kn31" || id == "djb2rev"
+}
+
+const (
+	followerZ     = 6    // standard normal quantile above which the same step is too frequent for chance
+	followerShare = 0.05 // of the pairs must be off; a writer of nearly all is one, whoever wrote the rest
+)
+
+// follows reports whether the pairs that a writer does not explain tend to lie a fixed number of partitions further from
+// what it says than the pair before, in the order of keys given. Pairs that another writer explains are passed over.
+func (d *detector) follows(writer int, order []int) bool {
+	w := &d.writers[writer]
+	predicted := d.predict(w.hypothesis, d.ev.pairs)
+	steps := make([]int, d.ev.n)
+	own, off, last := 0, 0, int32(0)
+	for _, i := range order {
+		if predicted[i] < 0 || d.explained(i, writer) {
+			continue
+		}
+		own++
+		by := (d.ev.pairs[i].partition - predicted[i] + d.ev.n) % d.ev.n
+		if by != 0 {
+			off++
+			steps[(by-last+d.ev.n)%d.ev.n]++
+		}
+		last = by
+	}
+	most := steps[0]
+	if w.n > 2 { // of two partitions one is off, and all that is off after a hit is one step further
+		most = slices.Max(steps)
+	}
+	chance, n := 1/float64(max(2, w.n-1)), float64(off)
+	return n > followerShare*float64(own) && float64(most)-chance*n > followerZ*math.Sqrt(n*chance*(1-chance))
 }
 
 // find searches the pairs that no writer other than the one given explains. Every hypothesis is weighed on so many of

@@ -39,6 +39,7 @@ func (p Pattern) String() string {
 // Spread is how the records of the null key, or of the empty key, lie.
 type Spread struct {
 	Records    int64
+	Bytes      int64
 	Pattern    Pattern
 	Partition  int32 // that holds them all; -1: there are several
 	Partitions int   // that hold any
@@ -100,9 +101,12 @@ func spreadOf(counts []int64, sampled bool) Spread {
 // spreads describes the records without a key and those with an empty one.
 func (pl *Placement) spreads(p *profile.Profile) {
 	var null, empty []int64
+	var nullBytes, emptyBytes int64
 	for i := range p.Partitions {
 		null = append(null, p.Partitions[i].NullKey.Records)
 		empty = append(empty, p.Partitions[i].EmptyKey.Records)
+		nullBytes += p.Partitions[i].NullKey.Bytes
+		emptyBytes += p.Partitions[i].EmptyKey.Bytes
 	}
 	at := func(s Spread, counts []int64) Spread {
 		if s.Partitions == 1 {
@@ -116,4 +120,5 @@ func (pl *Placement) spreads(p *profile.Profile) {
 	}
 	sampled := p.Mode() == profile.Sampled
 	pl.Null, pl.Empty = at(spreadOf(null, sampled), null), at(spreadOf(empty, sampled), empty)
+	pl.Null.Bytes, pl.Empty.Bytes = nullBytes, emptyBytes
 }

@@ -307,6 +307,70 @@ func TestKeysIgnored(t *testing.T) {
 	}
 }
 
+// TestNumberedKeysRoundRobin spreads numbered keys round robin, which hashes that add up characters seem to follow: the
+// next key has the next hash and is in the next partition.
+func TestNumberedKeysRoundRobin(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"customer-%d", "%d", "order-%06d", "Straße %d, Köln", "%d-x", "注文😀%d"} {
+		for _, n := range []int{2, 3, 5, 6, 7, 8, 10, 12, 16, 24, 31, 50, 100} {
+			for _, every := range []int{1, 3} { // of the keys counted
+				tp := newTopic(n)
+				for i := range 1500 {
+					tp.put(int32((i+5)%n), fmt.Appendf(nil, format, i*every), 1)
+				}
+				if pl := tp.judge(t); pl.Answer != Unexplained && pl.Answer != Ambiguous || len(pl.Writers) != 0 {
+					t.Errorf("%q, every %d, %d partitions: %s; want no writer", format, every, n, pl.summary())
+				}
+			}
+		}
+	}
+}
+
+// TestNumberedKeysWritten: numbered keys that a hash which adds up characters did place are known as such, alone, beside
+// others and with partitions added.
+func TestNumberedKeysWritten(t *testing.T) {
+	t.Parallel()
+	var keys [][]byte
+	for i := range 2000 {
+		keys = append(keys, fmt.Appendf(nil, "customer-%d", i))
+	}
+	spring := parse(t, "spring-cloud-stream")
+	for _, c := range []struct {
+		name   string
+		others func(tp *topic)
+		counts []int32 // of String.hashCode
+	}{
+		{"alone", func(*topic) {}, []int32{12}},
+		{"with librdkafka", func(tp *topic) { tp.write(t, parse(t, "librdkafka"), 12, keys[1400:]...) }, []int32{12}},
+		{"with partitions chosen at random", func(tp *topic) {
+			r := rand.New(rand.NewPCG(1, 1))
+			for _, k := range keys[1400:] {
+				tp.put(r.Int32N(12), k, 1)
+			}
+		}, []int32{12}},
+		{"with a writer to partition 3", func(tp *topic) {
+			for _, k := range keys[1400:] {
+				tp.put(3, k, 1)
+			}
+		}, []int32{12}},
+		{"with 4 partitions before", func(tp *topic) { tp.write(t, spring, 4, keys...) }, []int32{4, 12}},
+	} {
+		tp := newTopic(12)
+		tp.write(t, spring, 12, keys[:1400]...)
+		c.others(tp)
+		pl := tp.judge(t)
+		var counts []int32
+		for i := range pl.Writers {
+			if slices.Contains(pl.Writers[i].names(), "java_string:abs_min0") {
+				counts = append(counts, pl.Writers[i].NumPartitions)
+			}
+		}
+		if slices.Sort(counts); !slices.Equal(counts, c.counts) {
+			t.Errorf("%s: %s; want String.hashCode at %v", c.name, pl.summary(), c.counts)
+		}
+	}
+}
+
 // TestStrays: some records of a topic were put into partition 3 by hand.
 func TestStrays(t *testing.T) {
 	t.Parallel()
@@ -499,10 +563,12 @@ func TestBestFollowsKeyRules(t *testing.T) {
 	}{
 		{"no unkeyed records", "murmur2", func(*topic) {}, "murmur2"},
 		{"null keys spread", "murmur2", func(tp *topic) { tp.put(1, nil, 50); tp.put(2, nil, 50) }, "murmur2"},
-		{"null keys in partition 0", "crc32u", func(tp *topic) { tp.put(0, nil, 50) }, "librdkafka:consistent"},
+		{"null keys in partition 0", "crc32u", func(tp *topic) { tp.put(0, nil, 1000) }, "librdkafka:consistent"},
+		{"one sticky run in partition 0", "murmur2", func(tp *topic) { tp.put(0, nil, 50) }, "java"},
+		{"one sticky run of null and empty keys", "crc32u", func(tp *topic) { tp.put(3, nil, 50); tp.put(3, []byte{}, 50) }, "librdkafka"},
 		{"empty keys spread", "crc32u", func(tp *topic) { tp.put(1, []byte{}, 50); tp.put(2, []byte{}, 50) }, "librdkafka"},
 		// 275646681 % 12 = 9: librdkafka's murmur2 hashes the null key as empty.
-		{"null keys hashed", "murmur2", func(tp *topic) { tp.put(9, nil, 50) }, "librdkafka:murmur2"},
+		{"null keys hashed", "murmur2", func(tp *topic) { tp.put(9, nil, 1000) }, "librdkafka:murmur2"},
 	} {
 		tp := newTopic(12)
 		tp.write(t, parse(t, c.class), 12, someKeys(1, 300)...)
