@@ -36,6 +36,7 @@ func lacking(t *testing.T, format string, args ...any) {
 // realKafka is the real Kafka of a test.
 type realKafka struct {
 	addr  string
+	cl    *kgo.Client
 	admin *kadm.Client
 }
 
@@ -47,7 +48,8 @@ func newRealKafka(t *testing.T) *realKafka {
 		lacking(t, "no real Kafka: set KEYSPREAD_TEST_BROKER=host:port, or run under .ci/kafka --")
 	}
 	c := &realKafka{addr: addr}
-	c.admin = kadm.NewClient(c.client(t))
+	c.cl = c.client(t)
+	c.admin = kadm.NewClient(c.cl)
 	return c
 }
 
@@ -87,19 +89,29 @@ func (c *realKafka) replicated(t *testing.T, name string, partitions, replicas i
 			t.Errorf("deleting topic %s: %v", topic, err)
 		}
 	})
-	// a client that asks for metadata too early may wait for seconds before it asks again
-	c.await(t, "leaders of all partitions of "+topic, func() (any, bool) {
-		listed, err := c.admin.ListTopics(t.Context(), topic)
-		if err != nil {
-			t.Fatalf("describing topic %s: %v", topic, err)
-		}
-		led := 0
-		for _, p := range listed[topic].Partitions {
-			if p.Err == nil && p.Leader >= 0 {
-				led++
+	// a client that asks too early waits for seconds before it asks again, or gives up
+	brokers, err := c.admin.ListBrokers(t.Context())
+	if err != nil {
+		t.Fatalf("listing brokers: %v", err)
+	}
+	c.await(t, "every broker to know the leaders of "+topic, func() (any, bool) {
+		led := make(map[int32]int)
+		for _, b := range brokers {
+			asked := kmsg.NewMetadataRequestTopic()
+			asked.Topic = &topic
+			req := kmsg.NewPtrMetadataRequest()
+			req.Topics = append(req.Topics, asked)
+			answer, err := c.cl.Broker(int(b.NodeID)).Request(t.Context(), req)
+			if err != nil {
+				t.Fatalf("describing topic %s: %v", topic, err)
+			}
+			for _, p := range answer.(*kmsg.MetadataResponse).Topics[0].Partitions {
+				if p.ErrorCode == 0 && p.Leader >= 0 {
+					led[b.NodeID]++
+				}
 			}
 		}
-		return led, led == partitions
+		return led, !slices.ContainsFunc(brokers, func(b kadm.BrokerDetail) bool { return led[b.NodeID] != partitions })
 	})
 	return topic
 }

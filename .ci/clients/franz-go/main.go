@@ -1,11 +1,13 @@
 // Command franz-go writes keys with github.com/twmb/franz-go.
 //
-// PARTITIONER: default (no option set), sarama-hasher, sarama-compat-hasher, kafka-hasher-fnv1a (FNV-1a each).
+// PARTITIONER: default (no option set), sticky-key, round-robin; sarama-hasher and sarama-compat-hasher (of FNV-1a, or of
+// CRC-32 with -crc32 behind), kafka-hasher-fnv1a, kafka-hasher-crc32.
 package main
 
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"hash/fnv"
 	"strconv"
 	"time"
@@ -28,16 +30,23 @@ func write(a keys.Args) error {
 		h.Write(key)
 		return h.Sum32()
 	}
-	switch a.Partitioner {
-	case "default":
-	case "sarama-hasher":
-		opts = append(opts, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(kgo.SaramaHasher(fnv1a))))
-	case "sarama-compat-hasher":
-		opts = append(opts, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(kgo.SaramaCompatHasher(fnv1a))))
-	case "kafka-hasher-fnv1a":
-		opts = append(opts, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(kgo.KafkaHasher(fnv1a))))
-	default:
+	partitioners := map[string]kgo.Partitioner{
+		"default":                    nil,
+		"sticky-key":                 kgo.StickyKeyPartitioner(nil),
+		"round-robin":                kgo.RoundRobinPartitioner(),
+		"sarama-hasher":              kgo.StickyKeyPartitioner(kgo.SaramaHasher(fnv1a)),
+		"sarama-hasher-crc32":        kgo.StickyKeyPartitioner(kgo.SaramaHasher(crc32.ChecksumIEEE)),
+		"sarama-compat-hasher":       kgo.StickyKeyPartitioner(kgo.SaramaCompatHasher(fnv1a)),
+		"sarama-compat-hasher-crc32": kgo.StickyKeyPartitioner(kgo.SaramaCompatHasher(crc32.ChecksumIEEE)),
+		"kafka-hasher-fnv1a":         kgo.StickyKeyPartitioner(kgo.KafkaHasher(fnv1a)),
+		"kafka-hasher-crc32":         kgo.StickyKeyPartitioner(kgo.KafkaHasher(crc32.ChecksumIEEE)),
+	}
+	p, ok := partitioners[a.Partitioner]
+	if !ok {
 		return fmt.Errorf("unknown partitioner %q", a.Partitioner)
+	}
+	if p != nil {
+		opts = append(opts, kgo.RecordPartitioner(p))
 	}
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {

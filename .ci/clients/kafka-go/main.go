@@ -1,12 +1,13 @@
 // Command kafka-go writes keys with github.com/segmentio/kafka-go.
 //
-// PARTITIONER: default (the Writer's own, round robin), hash, reference-hash, murmur2, murmur2-consistent, crc32,
-// crc32-consistent.
+// PARTITIONER: default (the Writer's own, round robin), least-bytes, hash, hash-crc32, reference-hash, murmur2,
+// murmur2-consistent, crc32, crc32-consistent.
 package main
 
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"strconv"
 	"time"
 
@@ -20,7 +21,9 @@ func main() { keys.Run(write) }
 func write(a keys.Args) error {
 	balancers := map[string]kafka.Balancer{
 		"default":            nil,
+		"least-bytes":        &kafka.LeastBytes{},
 		"hash":               &kafka.Hash{},
+		"hash-crc32":         &kafka.Hash{Hasher: crc32.NewIEEE()},
 		"reference-hash":     &kafka.ReferenceHash{},
 		"murmur2":            kafka.Murmur2Balancer{},
 		"murmur2-consistent": kafka.Murmur2Balancer{Consistent: true},

@@ -1,11 +1,13 @@
 // Command sarama writes keys with github.com/IBM/sarama.
 //
-// PARTITIONER: default (none configured), hash, reference, consistent-crc, murmur2, custom-crc32.
+// PARTITIONER: default (none configured), hash, reference, consistent-crc, murmur2, custom-crc32, custom-fnv1,
+// custom-absfirst, custom-unsigned, custom-crc32-absfirst, custom-crc32-unsigned, random, round-robin.
 package main
 
 import (
 	"fmt"
 	"hash/crc32"
+	"hash/fnv"
 	"strconv"
 
 	"github.com/IBM/sarama"
@@ -32,6 +34,20 @@ func write(a keys.Args) error {
 		config.Producer.Partitioner = sarama.NewMurmur2Partitioner
 	case "custom-crc32":
 		config.Producer.Partitioner = sarama.NewCustomHashPartitioner(crc32.NewIEEE)
+	case "custom-fnv1":
+		config.Producer.Partitioner = sarama.NewCustomHashPartitioner(fnv.New32)
+	case "custom-absfirst":
+		config.Producer.Partitioner = sarama.NewCustomPartitioner(sarama.WithAbsFirst())
+	case "custom-unsigned":
+		config.Producer.Partitioner = sarama.NewCustomPartitioner(sarama.WithHashUnsigned())
+	case "custom-crc32-absfirst":
+		config.Producer.Partitioner = sarama.NewCustomPartitioner(sarama.WithCustomHashFunction(crc32.NewIEEE), sarama.WithAbsFirst())
+	case "custom-crc32-unsigned":
+		config.Producer.Partitioner = sarama.NewCustomPartitioner(sarama.WithCustomHashFunction(crc32.NewIEEE), sarama.WithHashUnsigned())
+	case "random":
+		config.Producer.Partitioner = sarama.NewRandomPartitioner
+	case "round-robin":
+		config.Producer.Partitioner = sarama.NewRoundRobinPartitioner
 	default:
 		return fmt.Errorf("unknown partitioner %q", a.Partitioner)
 	}
