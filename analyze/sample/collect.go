@@ -11,7 +11,8 @@ import (
 // Collector is a [source.Sink] that keeps, for everything a report estimates, the sums over blocks that variances need:
 // for each key, and for each future partition and the moved records of each candidate. It passes every batch on.
 //
-// Memory is one entry for each distinct key of the sample and partition; a sample is small by design.
+// Memory is one entry for each distinct key of the sample and partition, and one for each key and block; a sample is
+// small by design.
 type Collector struct {
 	frame      *Frame
 	candidates []profile.CandidateSpec
@@ -46,6 +47,10 @@ type cell struct {
 	moved   []sums   // by candidate
 	loads   [][]sums // by candidate, by future partition
 	touched []*sums  // in the block being filled, so that closing it costs what it holds
+
+	blocks []block    // closed, those without a record left out
+	pieces []piece    // of the blocks, one after the other
+	open   []*keySums // in the block being filled
 }
 
 // keySums are the sums of one key in one partition, and where the candidates place it.
@@ -54,6 +59,10 @@ type keySums struct {
 	records int64
 	places  []int32 // by candidate; -1: spread by the client, or no valid answer
 	late    sums    // of blocks in the later half of the partition
+
+	// For the concentration: the key's first entry over all partitions, and what it has there in all of them, expanded.
+	owner    *keySums
+	expanded [2]float64
 }
 
 // sums are the sums over blocks of one thing's weight y and the block's weight n, in both units.
@@ -121,6 +130,9 @@ func (c *Collector) key(ce *cell, partition int32, key []byte, bytes float64, bl
 		ce.keys[string(key)] = k
 	}
 	k.records++
+	if !k.touched {
+		ce.open = append(ce.open, k)
+	}
 	ce.add(&k.sums, bytes)
 	if ce.frame.later(block) {
 		ce.add(&k.late, bytes)
@@ -156,6 +168,14 @@ func (ce *cell) close() {
 		return
 	}
 	n := ce.size.open
+	b := block{from: len(ce.pieces)}
+	for _, k := range ce.open {
+		ce.pieces = append(ce.pieces, piece{k, k.sums.open})
+	}
+	b.to = len(ce.pieces)
+	b.keyed = [2]float64{n[0] - ce.null.open[0], n[1] - ce.null.open[1]}
+	ce.blocks = append(ce.blocks, b)
+	ce.open = ce.open[:0]
 	for _, s := range ce.touched {
 		for u, y := range s.open {
 			s.y[u] += y

@@ -36,7 +36,9 @@ type Estimates struct {
 	Total      [2]float64 // by unit: estimated weight of the range
 	Keys       []KeyEstimate
 	Null       [2]Estimate
-	Candidates []CandidateEstimate
+	// Concentration of the keys by unit; it is known at the end of a sampling only.
+	Concentration [2]Concentration
+	Candidates    []CandidateEstimate
 }
 
 // PartitionEstimate is one partition's weight. Records come from offsets and the sampled live/offset ratio: without

@@ -73,11 +73,13 @@ func Read(ctx context.Context, src source.Source, plan *source.Plan, cfg Config,
 		e = collector.Estimates(cfg.Alpha, hotAlpha)
 		if err != nil {
 			e.finish(cfg, "interrupted", tau)
+			e.Concentration = untold() // blocks that were drawn but not read count as empty
 			return e, coverage, err
 		}
 		want, stopped = next(cfg, frame, collector, e, tau)
 	}
 	e.finish(cfg, stopped, tau)
+	e.Concentration = collector.concentration(cfg.Alpha)
 	return e, coverage, nil
 }
 

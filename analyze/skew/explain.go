@@ -179,9 +179,10 @@ func weigh(p *profile.Profile, unit profile.Unit) Keys {
 // visibleInSample is how many of a key's records a sample must hold for its share to count as that key's own.
 const visibleInSample = 30
 
-// weighSample splits the keys of a scaled sample. Keys well seen weigh what was estimated. What the light ones add to
-// the sum of squares is estimated without the sample's own noise by sum x(x-1) / (n(n-1)), x their records among the n
-// of the sample; the plain sum of squared shares would take each key seen once for a key of weight 1/n.
+// weighSample splits the keys of a scaled sample. Keys well seen weigh what was estimated. The light ones add to the sum
+// of squares what the concentration of all keys leaves them. Where that is not known they add sum x(x-1) / (n(n-1)), x
+// their records among the n of the sample; the plain sum of squared shares would take each key seen once for a key of
+// weight 1/n.
 func weighSample(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Keys {
 	total := e.Total[unit]
 	k := Keys{}
@@ -198,6 +199,18 @@ func weighSample(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 		k.Rest += float64(p.Partitions[i].Total.Of(unit) - p.Partitions[i].NullKey.Of(unit))
 	}
 	k.Rest = max(0, k.Rest)
+	if c := e.Concentration[unit]; c.Known {
+		keyed := k.Total()
+		k.RestSquares = c.Share * keyed * keyed
+		for _, t := range e.Top(placedSingly, unit) {
+			if visible[string(t.Key)] { // what is left of its square without the sample's noise
+				w, noise := t.Share[unit].Share*total, t.Share[unit].SE*total
+				k.RestSquares -= w*w - noise*noise
+			}
+		}
+		k.RestSquares = max(0, k.RestSquares)
+		return k
+	}
 	if n := float64(e.Records); n > 1 {
 		for i := range e.Keys {
 			if x := float64(e.Keys[i].Records); !visible[string(e.Keys[i].Key)] {

@@ -96,6 +96,7 @@ func Judge(p *profile.Profile, unit profile.Unit, cfg Config, e *sample.Estimate
 	if least > 0 {
 		s.CeilingHi = 1 / least
 	}
+	s.Keys = MeasureKeys(p, unit, e)
 	s.Explanation = Explain(p, &s, cfg, e)
 	return s
 }

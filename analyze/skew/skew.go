@@ -70,9 +70,10 @@ type Skew struct {
 	Total    int64
 	Loads    []int64 // by partition; partitions not read are 0
 	Measures Measures
-	Tau      float64 // share above which a single key is hot at this partition count: (r*-1)/(n-1); +Inf for n = 1
-	Top      []Key   // heaviest keys, heaviest first
-	Ceiling  float64 // N* = 1/w1: more partitions than this cannot help; +Inf when no key was seen
+	Tau      float64     // share above which a single key is hot at this partition count: (r*-1)/(n-1); +Inf for n = 1
+	Top      []Key       // heaviest keys, heaviest first
+	Keys     KeyMeasures // unevenness of the keys themselves
+	Ceiling  float64     // N* = 1/w1: more partitions than this cannot help; +Inf when no key was seen
 	// KeyCeiling bounds N* when counts are bounded: [1/w1.Hi, 1/w1.Lo].
 	CeilingLo, CeilingHi float64
 	Explanation          Explanation

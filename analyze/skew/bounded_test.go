@@ -1,0 +1,128 @@
+package skew
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
+	"keyspread/analyze/source"
+	"keyspread/partitioner"
+)
+
+// countKeys profiles records of keys that come in random order, placed by murmur2 on n partitions.
+func countKeys(t testing.TB, n int32, memory int64, tag uint64, weights []float64) *profile.Profile {
+	t.Helper()
+	pt, err := partitioner.Parse("murmur2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := make([][]source.Record, n)
+	out := make([]int32, 1)
+	for i, w := range weights {
+		key := fmt.Appendf(nil, "%x-%d", tag, i)
+		if _, err := pt.Place(key, []int32{n}, out); err != nil {
+			t.Fatal(err)
+		}
+		for range int(w) {
+			parts[out[0]] = append(parts[out[0]], source.Record{Key: key, ValueSize: int32(i % 100), Timestamp: -1})
+		}
+	}
+	rng := rand.New(rand.NewPCG(tag, 6))
+	plan := &source.Plan{Topic: "t", NumPartitions: int(n)}
+	for p, records := range parts {
+		rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+		for i := range records {
+			records[i].Offset = int64(i)
+		}
+		plan.Partitions = append(plan.Partitions, source.Partition{ID: int32(p)})
+		plan.Spans = append(plan.Spans, source.Span{Partition: int32(p), End: int64(len(records))})
+	}
+	cfg := profile.DefaultConfig()
+	cfg.Partitioner, cfg.Memory = pt, memory
+	b, err := profile.NewBuilder(plan, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var coverage []source.Coverage
+	for p, records := range parts {
+		size := int64(len(records))
+		if err := b.Batch(&source.Batch{Partition: int32(p), Next: size, Records: records}); err != nil {
+			t.Fatal(err)
+		}
+		coverage = append(coverage, source.Coverage{Partition: int32(p), Asked: size, Read: size, Position: size})
+	}
+	prof, err := b.Profile(coverage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prof
+}
+
+// The same topics counted exactly and with a tenth of the memory: the exact measures must lie in the bounded intervals.
+// Of the 36 of 6 topics at least 30 must hold: at 95 % two miss by chance, and those of a topic go together. None may be
+// a bare number, and none so wide that it says nothing.
+func TestMeasureKeysBounded(t *testing.T) {
+	held, all := 0, 0
+	for seed := range uint64(6) {
+		weights := zipfWeights(rand.New(rand.NewPCG(seed, 1)), 60_000, 0.7+0.1*float64(seed%3), 300_000)
+		exact, bounded := countKeys(t, 6, 1<<30, seed, weights), countKeys(t, 6, 5<<19, seed, weights)
+		if exact.Mode() != profile.Exact || bounded.Mode() != profile.Bounded {
+			t.Fatalf("modes %v and %v", exact.Mode(), bounded.Mode())
+		}
+		for _, unit := range []profile.Unit{profile.Records, profile.Bytes} {
+			want, got := MeasureKeys(exact, unit, nil), MeasureKeys(bounded, unit, nil)
+			for _, f := range []struct {
+				name      string
+				got, want Figure
+			}{{"Gini", got.Gini, want.Gini}, {"effective", got.Effective, want.Effective}, {"entropy", got.Entropy, want.Entropy}} {
+				if f.want.SE != 0 || f.want.Est > f.want.Hi*(1+1e-12) {
+					t.Errorf("seed %d, %s of %v: exact %+v carries doubt", seed, f.name, unit, f.want)
+				}
+				if f.got.SE <= 0 || !f.got.Known() || f.got.Hi > 1.2*f.got.Lo {
+					t.Errorf("seed %d, %s of %v: bounded %+v", seed, f.name, unit, f.got)
+				}
+				all++
+				if f.got.Lo <= f.want.Est && f.want.Est <= f.got.Hi {
+					held++
+				} else {
+					t.Logf("seed %d, %s of %v: %+v does not hold %v (sample 1/%.0f)", seed, f.name, unit, f.got, f.want.Est, 1/bounded.SampleFraction())
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d intervals hold", held, all)
+	if held < 30 {
+		t.Errorf("%d of %d intervals hold the exact figure, want at least 30", held, all)
+	}
+}
+
+// What cannot be told is not told: too small a key sample, blocks without a key in common, and in any sample of blocks
+// the Gini index.
+func TestMeasureKeysCannotTell(t *testing.T) {
+	e := &sample.Estimates{Blocks: 100, BlocksAll: 1000}
+	e.Concentration[profile.Records] = sample.Concentration{Share: 0.01, Lo: 0.008, Hi: 0.0125, SE: 0.001, Known: true}
+	e.Concentration[profile.Bytes] = sample.Concentration{Hi: 0.02}
+	m := MeasureKeys(&profile.Profile{}, profile.Records, e)
+	if m.Gini.Known() || m.Entropy.Known() || m.Entropy.Lo != 80 {
+		t.Errorf("blocks: Gini %+v, entropy %+v, want both unknown, the latter at least 80", m.Gini, m.Entropy)
+	}
+	// 1/0.01, its limits the inverse ones; the standard error 0.001/0.01^2.
+	if f := m.Effective; !close6(f.Est, 100) || !close6(f.Lo, 80) || !close6(f.Hi, 125) || !close6(f.SE, 10) {
+		t.Errorf("blocks: effective %+v, want 100 (80 to 125), standard error 10", f)
+	}
+	if m := MeasureKeys(&profile.Profile{}, profile.Bytes, e); m.Effective.Known() || m.Effective.Lo != 50 {
+		t.Errorf("a limit only: effective %+v, want unknown, at least 50", m.Effective)
+	}
+	if m := MeasureKeys(&profile.Profile{}, profile.Records, nil); m.Gini.Known() || m.Effective.Known() || m.Entropy.Known() {
+		t.Errorf("no record: %+v, want nothing known", m)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	small := countKeys(t, 1, 1<<20, 1, zipfWeights(rng, 60_000, 0.5, 200_000))
+	sampled := 0
+	small.EachSampled(func(profile.TopKey) bool { sampled++; return true })
+	if m := MeasureKeys(small, profile.Records, nil); sampled >= leastSampled || m.Gini.Known() {
+		t.Errorf("a key sample of %d: Gini %+v, want it unknown", sampled, m.Gini)
+	}
+}

@@ -1,0 +1,261 @@
+package skew
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
+)
+
+// KeyMeasures say how unevenly one weight is spread over the keys themselves, wherever they are placed. With share w_k
+// of key k in the weight of keyed records, and K keys:
+//
+//	Gini      = sum_j (2j - K - 1) w_(j) / K    (w_(j) ascending; 0 is even)
+//	Effective = 1 / sum w_k^2                   (Hill number of order 2: as many equal keys would spread as unevenly)
+//	Entropy   = exp(-sum w_k ln w_k)            (Hill number of order 1: light keys count for more; never below Effective)
+//
+// What cannot be told has a NaN estimate. A sample of blocks tells neither Gini nor Entropy: both hang on the keys that
+// it has not seen.
+//
+// Source: Hill, "Diversity and evenness", Ecology 54 (1973); Jost, "Entropy and diversity", Oikos 113 (2006).
+type KeyMeasures struct {
+	Gini, Effective, Entropy Figure
+}
+
+// Figure is a figure with its doubt: [Lo, Hi] at 95 % confidence (in a sample, at the sample's). It is exact when
+// Lo == Est == Hi. Est is NaN when it cannot be told; a limit that is not known either is then the end of the figure's
+// range, +Inf for effective numbers.
+type Figure struct {
+	Est, Lo, Hi float64
+	SE          float64 // standard error of Est; 0 when exact or not told
+}
+
+// Known reports whether the figure has an estimate.
+func (f Figure) Known() bool { return !math.IsNaN(f.Est) }
+
+// unknown is a figure that cannot be told, with what is certain of it.
+func unknown(lo, hi float64) Figure { return Figure{Est: math.NaN(), Lo: lo, Hi: hi} }
+
+// untold are the measures of keys of which nothing can be told.
+func untold() KeyMeasures {
+	return KeyMeasures{Gini: unknown(0, 1), Effective: unknown(1, math.Inf(1)), Entropy: unknown(1, math.Inf(1))}
+}
+
+// MeasureKeys measures how one weight is spread over the keys of a profile.
+//
+// With every key counted the measures are exact. In bounded mode they are estimated in two phases: the heaviest keys of
+// the tables are taken as they are, and the key sample stands for the rest. e holds the estimates when the profile is a
+// scaled sample, and is nil otherwise; a sample of blocks tells the effective number by what it has in common between
+// blocks, see [sample.Estimates].
+//
+// Without a key all figures are unknown. It costs O(K log K) time and 8 bytes a key.
+func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) KeyMeasures {
+	if e != nil && e.Blocks < e.BlocksAll {
+		return measureBlocks(e.Concentration[unit])
+	}
+	var total float64 // of keyed records, exact in every mode
+	for i := range p.Partitions {
+		total += float64(p.Partitions[i].Total.Of(unit) - p.Partitions[i].NullKey.Of(unit))
+	}
+	if total <= 0 {
+		return untold()
+	}
+	theta := p.SampleFraction()
+	if theta == 1 {
+		var weights []float64
+		p.EachWeight(func(w profile.Weight) { weights = append(weights, float64(w.Of(unit))) })
+		return newTwoPhase(nil, weights, 1, total).measures()
+	}
+	sampled := 0
+	p.EachSampled(func(profile.TopKey) bool { sampled++; return true })
+	if sampled < leastSampled {
+		return untold()
+	}
+	var lo, hi, rest []float64
+	heavy := map[string]bool{}
+	for _, t := range p.Top(max(takenAll, sampled), unit) {
+		if t.Lo.Of(unit) <= surelyKept*p.Missing().Of(unit) {
+			break
+		}
+		heavy[string(t.Key)] = true
+		lo, hi = append(lo, float64(t.Lo.Of(unit))), append(hi, float64(t.Hi.Of(unit)))
+	}
+	p.EachSampled(func(t profile.TopKey) bool {
+		if !heavy[string(t.Key)] {
+			rest = append(rest, float64(t.Lo.Of(unit)))
+		}
+		return true
+	})
+	m := newTwoPhase(lo, rest, theta, total).measures()
+	if !slices.Equal(lo, hi) {
+		m.cover(newTwoPhase(hi, rest, theta, total).measures())
+	}
+	return m
+}
+
+const (
+	takenAll     = 1000 // heaviest keys that the first phase takes as they are; with a larger sample as many as it has
+	leastSampled = 4096 // keys of the sample, below which it can miss too much of a heavy tail (coverage of 89 % at 2048)
+	// surelyKept is how many times more than a table can have lost of a key the first phase asks for: what is taken must
+	// not depend on what is sampled, and sampled keys lose nothing.
+	surelyKept = 10
+)
+
+// cover widens the intervals to those of o.
+func (m *KeyMeasures) cover(o KeyMeasures) {
+	for _, f := range []struct{ f, o *Figure }{{&m.Gini, &o.Gini}, {&m.Effective, &o.Effective}, {&m.Entropy, &o.Entropy}} {
+		f.f.Lo, f.f.Hi = math.Min(f.f.Lo, f.o.Lo), math.Max(f.f.Hi, f.o.Hi)
+	}
+}
+
+// twoPhase is a population of keys of which some are known one by one (taken all) and the others by a sample that holds
+// each with probability theta, chosen by a hash of the key (Poisson sampling). What all keys weigh together is known.
+type twoPhase struct {
+	x     []float64 // ascending
+	taken []bool    // by x; nil: all when theta is 1, none otherwise
+	theta float64
+	total float64
+}
+
+// newTwoPhase may reorder what it is given and keep it.
+func newTwoPhase(taken, sampled []float64, theta, total float64) *twoPhase {
+	t := &twoPhase{theta: theta, total: total}
+	slices.Sort(sampled)
+	if len(taken) == 0 {
+		t.x = sampled
+		return t
+	}
+	taken = slices.Sorted(slices.Values(taken))
+	for len(taken)+len(sampled) > 0 {
+		first := len(sampled) == 0 || len(taken) > 0 && taken[0] < sampled[0]
+		from := &sampled
+		if first {
+			from = &taken
+		}
+		t.x, t.taken = append(t.x, (*from)[0]), append(t.taken, first)
+		*from = (*from)[1:]
+	}
+	return t
+}
+
+// weight is how many keys key i stands for.
+func (t *twoPhase) weight(i int) float64 {
+	if t.taken != nil && t.taken[i] {
+		return 1
+	}
+	return 1 / t.theta
+}
+
+// measures estimates every measure from totals over the keys, key i counted weight(i) times. With z what one key adds to
+// a total (for the Gini index, which is no total, its influence on it),
+//
+//	Var = (1-theta)/theta^2 * sum over the sample of (z - B x)^2,   B = sum z x / sum x^2
+//
+// B corrects each total by what the keys in it weigh too much or too little beside the known weight of all (regression
+// estimator). Intervals of effective numbers are taken on the logarithmic scale.
+//
+// Source: Sarndal, Swensson, Wretman, Model Assisted Survey Sampling, 1992, ch. 5 and 6 (linearisation, regression);
+// Langel and Tille, "Variance estimation of the Gini index", JRSS A 176 (2013).
+func (t *twoPhase) measures() KeyMeasures {
+	var n, x, squares, logs, ranked float64
+	for i, xi := range t.x {
+		w := t.weight(i)
+		n += w
+		x += w * xi
+		squares += w * xi * xi
+		ranked += w * xi * (n - w/2) // n: keys up to this one
+		logs += w * xlog(xi)
+	}
+	if x <= 0 {
+		return untold()
+	}
+	gini := 2*ranked/(n*x) - 1
+	var g, d, h regression // Gini index, sum of squares, sum of logarithms
+	if t.theta < 1 {
+		below, above := 0.0, x // keys up to this one, and weight of those beyond
+		for i, xi := range t.x {
+			w := t.weight(i)
+			below += w
+			above -= w * xi
+			if t.taken != nil && t.taken[i] {
+				continue
+			}
+			rank := xi*(below-w/2) + above + w*xi/2
+			g.add(xi, (gini+1)*(rank/ranked-1/n-xi/x))
+			d.add(xi, xi*xi)
+			h.add(xi, xlog(xi))
+		}
+	}
+	missed := x - t.total
+	gini, se, q := g.estimate(gini, missed, t.theta)
+	m := KeyMeasures{Gini: Figure{Est: gini, Lo: math.Max(0, gini-q*se), Hi: math.Min(1, gini+q*se), SE: se}}
+	squares, se, q = d.estimate(squares, missed, t.theta)
+	m.Effective = exponential(2*math.Log(t.total)-math.Log(squares), se/squares, q)
+	logs, se, q = h.estimate(logs, missed, t.theta)
+	m.Entropy = exponential(math.Log(t.total)-logs/t.total, se/t.total, q)
+	return m
+}
+
+// xlog is x ln x, 0 for 0.
+func xlog(x float64) float64 {
+	if x <= 0 {
+		return 0
+	}
+	return x * math.Log(x)
+}
+
+// exponential is e to the power of an estimate, with limits q standard errors away.
+func exponential(log, se, q float64) Figure {
+	est := math.Exp(log)
+	return Figure{Est: est, Lo: math.Max(1, math.Exp(log-q*se)), Hi: math.Exp(log + q*se), SE: est * se}
+}
+
+// regression holds the sampled keys, each with its weight x and influence z.
+type regression struct {
+	x, z   []float64
+	xx, xz float64
+}
+
+func (r *regression) add(x, z float64) {
+	r.x, r.z = append(r.x, x), append(r.z, z)
+	r.xx += x * x
+	r.xz += x * z
+}
+
+// estimate corrects an estimate for the weight that the sample has too much, and returns its standard error and how
+// many of them a 95 % limit is away: by the degrees of freedom 2/(sum r^4 / (sum r^2)^2 - 1/k) that a variance of k
+// squared residuals r has, which a heavy tail makes few (Satterthwaite, Biometrics Bulletin 2, 1946).
+func (r *regression) estimate(est, tooMuch, theta float64) (corrected, se, q float64) {
+	if r.xx == 0 {
+		return est, 0, 0
+	}
+	b := r.xz / r.xx
+	var squares, fourths float64
+	for i, z := range r.z {
+		e := (z - b*r.x[i]) * (z - b*r.x[i])
+		squares += e
+		fourths += e * e
+	}
+	df := 1e6
+	if squares > 0 {
+		df = 2 / math.Max(2e-6, fourths/(squares*squares)-1/float64(len(r.z)))
+	}
+	q = distuv.StudentsT{Sigma: 1, Nu: math.Max(1, df)}.Quantile(0.975)
+	return est - b*tooMuch, math.Sqrt((1-theta)*squares) / theta, q
+}
+
+// measureBlocks are the measures that blocks tell. The number of order 1 is never below that of order 2.
+func measureBlocks(c sample.Concentration) KeyMeasures {
+	m := untold()
+	if c.Hi > 0 && c.Hi < 1 {
+		m.Effective.Lo = 1 / c.Hi
+	}
+	if c.Known {
+		m.Effective = Figure{Est: math.Max(1, 1/c.Share), Lo: m.Effective.Lo, Hi: 1 / c.Lo, SE: c.SE / (c.Share * c.Share)}
+	}
+	m.Entropy.Lo = m.Effective.Lo
+	return m
+}
