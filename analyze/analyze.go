@@ -8,7 +8,6 @@ import (
 
 	"keyspread/analyze/finding"
 	"keyspread/analyze/placement"
-	"keyspread/analyze/placement/keyform"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
 	"keyspread/analyze/sample"
@@ -32,7 +31,6 @@ type Config struct {
 	Shard       Shard          // read a part of the partitions only; the zero Shard is all of them
 	Refine      bool           // read a second time to make the keys listed exact, when the first read gave bounds
 	Profile     profile.Config // its Partitioner and Candidates are set by Run
-	KeyFormat   keyform.Format // how keys are to be shown; "" is keyform.Auto
 }
 
 // DefaultConfig returns the defaults of the command line for an assumed partitioner.
@@ -79,7 +77,7 @@ type Result struct {
 	Distinct profile.Distinct
 	Records  skew.Skew
 	Bytes    skew.Skew
-	Peaks    *skew.Peaks // of every partition read and every key listed; nil for a sample, and without times to tell
+	Peaks    *skew.Peaks // of partitions and hot keys; nil for a sample, and without times that differ
 	Plans    []plan.Plan // in the order asked for; empty unless a plan was asked for
 	Findings []finding.Finding
 
@@ -290,7 +288,7 @@ func Conclude(p *profile.Profile, cfg Config) (*Result, error) { return conclude
 // placement is how the placement is judged: against the partitioner given, or against none with Auto.
 func (c Config) placement() placement.Config {
 	pc := placement.DefaultConfig()
-	pc.Further, pc.KeyFormat = c.Further, c.KeyFormat
+	pc.Further = c.Further
 	if !c.Auto {
 		pc.Assumed = c.Partitioner
 	}

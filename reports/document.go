@@ -35,9 +35,10 @@ type detail struct {
 	bars       bool
 	keys       int // of a list of top keys; hot and undecided keys are shown up to twice as many
 	partitions int
-	problems   int // incomplete partitions
-	hotKeys    int // of a plan
-	hottest    int // keys named of a hottest partition
+	partPeaks  bool // of partitions too
+	problems   int  // incomplete partitions
+	hotKeys    int  // of a plan
+	hottest    int  // keys named of a hottest partition
 }
 
 // evidence returns the sections of a report: the candidates if any were asked for, what was read, then the topic as it
@@ -50,7 +51,11 @@ func evidence(r *Report, d detail) []section {
 	if len(r.Plans) > 0 {
 		sections = append(sections, planSection(r, d))
 	}
-	return append(sections, readSection(r, d), skewSection(r), keySection(r, d), partitionSection(r, d))
+	sections = append(sections, readSection(r, d), skewSection(r), keySection(r, d))
+	if peaks, ok := peakSection(r, d); ok {
+		sections = append(sections, peaks)
+	}
+	return append(sections, partitionSection(r, d))
 }
 
 // headline says in one line what the report is about.

@@ -13,7 +13,7 @@ const markdownLimit = 65_536
 // markdownRoom is kept free for the sentence that says what was left out.
 const markdownRoom = 1024
 
-var markdownDetail = detail{keys: 20, partitions: 50, problems: 20, hotKeys: 20, hottest: 5}
+var markdownDetail = detail{keys: 20, partitions: 50, partPeaks: true, problems: 20, hotKeys: 20, hottest: 5}
 
 // writeMarkdown writes a report for a pull request: a marker by which a bot finds its comment again, the findings, the
 // comparison of candidates, and the evidence folded. What does not fit into one comment is left out and named.

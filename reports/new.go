@@ -44,6 +44,7 @@ func New(res *analyze.Result, opt Options) *Report {
 		Contents:      b.contents(),
 		Placement:     b.placement(),
 		Skew:          Skews{Records: b.skew(&res.Records), Bytes: b.skew(&res.Bytes)},
+		TimeBuckets:   b.timeBuckets(),
 		Partitions:    make([]Partition, 0, len(p.Partitions)),
 		Plans:         make([]Plan, 0, len(res.Plans)),
 	}
@@ -210,6 +211,7 @@ func (b *builder) topKey(k *skew.Key, s *skew.Skew) TopKey {
 	t := TopKey{
 		Key:        b.keys.key(k.Key),
 		Verdict:    k.Verdict.String(),
+		Peak:       b.keyPeak(k.Key),
 		Partitions: make([]KeyPart, 0, len(k.Where)),
 	}
 	where := slices.Clone(k.Where)
@@ -289,6 +291,7 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		TimestampType:  p.TimestampType.String(),
 		RecordSizes:    make([]SizeBucket, 0, len(p.Sizes)),
 		CountMode:      p.Mode.String(),
+		Peak:           b.partitionPeak(p.ID),
 		Coverage: PartitionCoverage{
 			Spans:    make([]Span, 0, len(p.Spans)),
 			Asked:    p.Coverage.Asked,

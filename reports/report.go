@@ -14,17 +14,18 @@ const SchemaVersion = 1
 //
 // Figures that are not whole numbers are rounded to six significant digits, ranges outwards.
 type Report struct {
-	SchemaVersion int         `json:"schema_version"`
-	Tool          Tool        `json:"tool"`
-	Topic         Topic       `json:"topic"`
-	Coverage      Coverage    `json:"coverage"`
-	Sample        *Sample     `json:"sample"`   // null when everything asked for was read
-	Findings      []Finding   `json:"findings"` // most urgent first
-	Contents      Contents    `json:"contents"`
-	Placement     *Placement  `json:"placement"` // null when there are no keys to tell it from
-	Skew          Skews       `json:"skew"`
-	Partitions    []Partition `json:"partitions"` // those read, by index
-	Plans         []Plan      `json:"plans"`      // in the order asked for
+	SchemaVersion int          `json:"schema_version"`
+	Tool          Tool         `json:"tool"`
+	Topic         Topic        `json:"topic"`
+	Coverage      Coverage     `json:"coverage"`
+	Sample        *Sample      `json:"sample"`   // null when everything asked for was read
+	Findings      []Finding    `json:"findings"` // most urgent first
+	Contents      Contents     `json:"contents"`
+	Placement     *Placement   `json:"placement"` // null when there are no keys to tell it from
+	Skew          Skews        `json:"skew"`
+	TimeBuckets   *TimeBuckets `json:"time_buckets"` // null without peaks: a sample, or no times
+	Partitions    []Partition  `json:"partitions"`   // those read, by index
+	Plans         []Plan       `json:"plans"`        // in the order asked for
 }
 
 // Tool names what wrote the report.
@@ -205,6 +206,7 @@ type TopKey struct {
 	Partitions     []KeyPart   `json:"partitions"`      // where it was seen, by index
 	FirstTime      *Time       `json:"first_time"`      // null in a sample, which reads blocks in any order
 	LastTime       *Time       `json:"last_time"`
+	Peak           *Peak       `json:"peak"`    // null unless it is hot or undecided
 	Sampled        *KeySample  `json:"sampled"` // null unless a sample estimated its share
 }
 
@@ -241,7 +243,8 @@ type Partition struct {
 	DistinctKeys   *int64            `json:"distinct_keys"`       // null unless exact
 	MissingKey     *Weight           `json:"largest_missing_key"` // null in a sample
 	TopKey         *PartitionTopKey  `json:"top_key"`             // heaviest in records; null without a key
-	Sampled        *PartitionSample  `json:"sampled"`             // null unless sampled
+	Peak           *Peak             `json:"peak"`
+	Sampled        *PartitionSample  `json:"sampled"` // null unless sampled
 	Coverage       PartitionCoverage `json:"coverage"`
 }
 

@@ -12,7 +12,7 @@ var textDetail = detail{keys: 10, partitions: 12, problems: 10, hotKeys: 10, hot
 func writeText(r *Report, v View, wide bool) []byte {
 	d := textDetail
 	if wide {
-		d = detail{wide: true}
+		d = detail{wide: true, partPeaks: true}
 	}
 	d.bars = v.Terminal
 	t := &textWriter{paint: painter(v.Terminal), width: lineWidth, tables: lineWidth}

@@ -102,12 +102,18 @@ func checkSeries(t *testing.T, p *Profile, s *stream) {
 	checked := 0
 	check := func(k TopKey) bool {
 		for _, u := range []Unit{Records, Bytes} {
-			for i, b := range p.KeySeries(k, u) {
+			series, most := p.KeySeries(k, u), int64(0)
+			for i, b := range series {
 				want := keys[cell{string(k.Key), int64(i)}].Of(u)
+				most = max(most, want)
 				if want < b.Lo || want > b.Hi || b.Total != cells[i].Of(u) {
 					t.Errorf("key %q, %v, bucket %d: %d..%d of %d does not hold %d of %d", k.Key, u, i, b.Lo, b.Hi, b.Total, want, cells[i].Of(u))
 					return false
 				}
+			}
+			rate := float64(most) * 1000 / float64(max(1, g.Width))
+			if peak, ok := PeakRate(series); !ok || rate < peak.Lo || rate > peak.Hi {
+				t.Errorf("key %q, %v: peak %v..%v a second does not hold %v", k.Key, u, peak.Lo, peak.Hi, rate)
 			}
 		}
 		checked++

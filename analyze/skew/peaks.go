@@ -20,8 +20,8 @@ type Peak struct {
 	Share [2]profile.Peak // of the topic's records or bytes in a bucket; see [profile.PeakShare]
 }
 
-// FindPeaks returns the peaks of a profile's partitions and of the keys of the given lists. It is nil for a sample, whose
-// blocks are too thin in time, and where the records' times do not differ or there are none.
+// FindPeaks returns the peaks of a profile's partitions and of the hot and undecided keys of the given lists. It is nil
+// for a sample, whose blocks are too thin in time, and where the records' times do not differ or there are none.
 //
 // It costs O(partitions * buckets) time for the partitions, and O(buckets) for a key and partition it is in.
 func FindPeaks(p *profile.Profile, lists ...[]Key) *Peaks {
@@ -44,7 +44,7 @@ func FindPeaks(p *profile.Profile, lists ...[]Key) *Peaks {
 	}
 	for _, keys := range lists {
 		for _, k := range keys {
-			if _, known := ps.Keys[string(k.Key)]; !known {
+			if _, known := ps.Keys[string(k.Key)]; !known && k.Verdict != NotHot {
 				t := profile.TopKey{Key: k.Key, Lo: k.Lo, Hi: k.Hi, Where: k.Where, First: k.First, Last: k.Last}
 				ps.Keys[string(k.Key)] = peakOf(func(u profile.Unit) []profile.Bucket { return p.KeySeries(t, u) })
 			}

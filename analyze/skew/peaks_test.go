@@ -66,14 +66,15 @@ func TestPeaksOfAKnownRate(t *testing.T) {
 	c := shaped()
 	for _, memory := range []int64{profile.MinMemory, 1 << 30} {
 		p, all, hot := streamOf(t, c, memory)
-		list := Judge(p, profile.Records, DefaultConfig(), nil).Top
+		list := Judge(p, profile.Records, Config{HotRatio: 1.2, Top: 5}, nil).Top // hot above 20 %
 		ps := FindPeaks(p, list, list)
 		if ps == nil || ps.Width != 1000 || ps.Start != c.Start || ps.Buckets != 200 {
 			t.Fatalf("%v: peaks %+v, want 200 buckets of a second", p.Mode(), ps)
 		}
 		got := ps.Partitions[0]
 		rate := got.Rate[profile.Records]
-		if math.Abs(rate.Lo-10_000) > 1 || rate.Hi != rate.Lo || rate.At.Start < c.Start+98_000 || rate.At.Start > c.Start+101_000 {
+		second := (rate.At.Start - c.Start) / 1000
+		if math.Abs(rate.Lo-10_000) > 1 || rate.Hi != rate.Lo || second < 98 || second > 101 {
 			t.Errorf("%v: partition 0 peaks at %+v, want 10,000 a second between seconds 98 and 101", p.Mode(), rate)
 		}
 		if bytes := got.Rate[profile.Bytes]; bytes.Lo != 100*rate.Lo || bytes.At.Start != rate.At.Start {
@@ -94,8 +95,12 @@ func TestPeaksOfAKnownRate(t *testing.T) {
 				share = max(share, float64(hot[i])/float64(all[i]))
 			}
 		}
+		if len(ps.Keys) != 1 || len(list) < 5 {
+			t.Errorf("%v: peaks of %d keys of %d, want of the hot one only", p.Mode(), len(ps.Keys), len(list))
+		}
 		key := ps.Keys["hot-000000"]
-		checkPeak(t, p.Mode().String()+", rate", key.Rate[profile.Records], float64(most), 20) // the key's first records of a bucket are not looked at
+		// A key's first records of a bucket are not looked at.
+		checkPeak(t, p.Mode().String()+", rate", key.Rate[profile.Records], float64(most), 20)
 		checkPeak(t, p.Mode().String()+", bytes", key.Rate[profile.Bytes], 100*float64(most), 2000)
 		checkPeak(t, p.Mode().String()+", share", key.Share[profile.Records], share, 0.06)
 		if p.Mode() == profile.Exact == (memory == profile.MinMemory) {
