@@ -132,35 +132,44 @@ func (d *detector) addsUp(w writer) bool {
 }
 
 const (
-	followerZ     = 6    // standard normal quantile above which the same step is too frequent for chance
+	followerZ     = 6    // standard normal quantile above which steps are too uneven for chance
 	followerShare = 0.05 // of the pairs must be off; a writer of nearly all is one, whoever wrote the rest
 )
 
-// follows reports whether the pairs that a writer does not explain tend to lie a fixed number of partitions further from
-// what it says than the pair before, in the order of keys given. Pairs that another writer explains are passed over.
+// follows reports whether it shows in the distance of a pair that a writer does not explain how far off the pair before
+// was, in the order of keys given: the step from one to the other is another then than chance would have it. Pairs that
+// another writer explains are passed over.
 func (d *detector) follows(writer int, order []int) bool {
 	w := &d.writers[writer]
 	predicted := d.predict(w.hypothesis, d.ev.pairs)
-	steps := make([]int, d.ev.n)
+	n := d.ev.n
+	steps, after := make([]float64, n), make([]float64, n) // how many, by step and by the distance before
 	own, off, last := 0, 0, int32(0)
 	for _, i := range order {
 		if predicted[i] < 0 || d.explained(i, writer) {
 			continue
 		}
 		own++
-		by := (d.ev.pairs[i].partition - predicted[i] + d.ev.n) % d.ev.n
+		by := (d.ev.pairs[i].partition - predicted[i] + n) % n
 		if by != 0 {
 			off++
-			steps[(by-last+d.ev.n)%d.ev.n]++
+			steps[(by-last+n)%n]++
+			after[last]++
 		}
 		last = by
 	}
-	most := steps[0]
-	if w.n > 2 { // of two partitions one is off, and all that is off after a hit is one step further
-		most = slices.Max(steps)
+	if float64(off) <= followerShare*float64(own) {
+		return false
 	}
-	chance, n := 1/float64(max(2, w.n-1)), float64(off)
-	return n > followerShare*float64(own) && float64(most)-chance*n > followerZ*math.Sqrt(n*chance*(1-chance))
+	chi := 0.0
+	for step := range n {
+		// after distance l every step but that of -l, to distance 0, is as likely as another
+		expected := (float64(off) - after[(n-step)%n]) / float64(n-1)
+		if expected > 0 {
+			chi += (steps[step] - expected) * (steps[step] - expected) / expected
+		}
+	}
+	return chiZ(chi, float64(n-1)) > followerZ
 }
 
 // find searches the pairs that no writer other than the one given explains. Every hypothesis is weighed on so many of

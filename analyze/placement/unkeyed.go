@@ -85,8 +85,7 @@ func spreadOf(counts []int64, sampled bool) Spread {
 	for _, c := range counts {
 		chi += (float64(c) - mean) * (float64(c) - mean) / mean
 	}
-	df := n - 1
-	s.Z = (math.Cbrt(chi/df) - (1 - 2/(9*df))) / math.Sqrt(2/(9*df))
+	s.Z = chiZ(chi, n-1)
 	switch {
 	case s.Z < -spreadZ:
 		s.Pattern = Even
@@ -96,6 +95,11 @@ func spreadOf(counts []int64, sampled bool) Spread {
 		s.Pattern = Random
 	}
 	return s
+}
+
+// chiZ is a chi-square of df degrees of freedom as a standard normal deviate, by Wilson and Hilferty's cube root.
+func chiZ(chi, df float64) float64 {
+	return (math.Cbrt(chi/df) - (1 - 2/(9*df))) / math.Sqrt(2/(9*df))
 }
 
 // spreads describes the records without a key and those with an empty one.
