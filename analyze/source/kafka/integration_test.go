@@ -12,11 +12,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"keyspread/analyze/sample"
 	"keyspread/analyze/source"
 )
 
 // realTopic creates a topic on the real Kafka that KEYSPREAD_TEST_BROKER names and writes so many records to each of its
-// partitions. It skips the test without one, or fails it where one must be there.
+// partitions, in batches of 64 whose bytes are the same in every run. It skips the test without one, or fails it where
+// one must be there.
 func realTopic(t *testing.T, name string, partitions int32, perPartition int, settings map[string]*string, key func(i int) string) (addr, topic string, admin *kadm.Client) {
 	t.Helper()
 	addr = os.Getenv("KEYSPREAD_TEST_BROKER")
@@ -28,7 +30,7 @@ func realTopic(t *testing.T, name string, partitions int32, perPartition int, se
 		t.Skip(lacking)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerBatchMaxBytes(16<<10), kgo.ProducerBatchCompression(kgo.NoCompression()))
+		kgo.ManualFlushing(), kgo.ProducerBatchCompression(kgo.NoCompression()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,17 +48,21 @@ func realTopic(t *testing.T, name string, partitions int32, perPartition int, se
 		}
 	})
 	value := make([]byte, 200)
-	for p := range partitions {
-		for i := range perPartition {
-			client.Produce(t.Context(), &kgo.Record{Topic: topic, Partition: p, Key: []byte(key(i)), Value: value}, func(_ *kgo.Record, err error) {
+	for i := range perPartition {
+		for p := range partitions {
+			r := &kgo.Record{Topic: topic, Partition: p, Key: []byte(key(i)), Value: value, Timestamp: time.UnixMilli(1767323045000 + int64(i))}
+			client.Produce(t.Context(), r, func(_ *kgo.Record, err error) {
 				if err != nil {
 					t.Error(err)
 				}
 			})
 		}
-	}
-	if err := client.Flush(t.Context()); err != nil {
-		t.Fatal(err)
+		if i%64 < 63 && i < perPartition-1 {
+			continue
+		}
+		if err := client.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return addr, topic, admin
 }
@@ -150,47 +156,127 @@ func TestIntegrationSampledRead(t *testing.T) {
 	}
 }
 
-// Compaction leaves gaps, so that a block may hold few records or none, and a dense end.
+// noted is a source that notes which spans it is asked for. Rounds of a sample go back and forth in a partition, so the
+// order that d checks is that of one round.
+type noted struct {
+	source.Source
+	d     *delivered
+	spans []source.Span
+}
+
+func (n *noted) Read(ctx context.Context, plan *source.Plan, sink source.Sink) ([]source.Coverage, error) {
+	n.spans = append(n.spans, plan.Spans...)
+	n.d.next = map[int32]int64{}
+	return n.Source.Read(ctx, plan, sink)
+}
+
+// Compaction leaves gaps, so that a block may hold few records or none, and a dense end. Of the topic's records one in ten
+// is of a hot key and six are of keys that come again and again, which compaction removes; three are of keys that come
+// once, which it leaves. For each of 20 seeds a sample as the command line takes it has, in its blocks, the records that
+// full reads before and after it have there; and in at least 19 the interval of the hot key's share, at 95 %, holds the
+// share of the full read.
 func TestIntegrationSampledReadOfACompactedTopic(t *testing.T) {
 	setting := func(s string) *string { return &s }
-	const perPartition, block = 60_000, 500
-	addr, topic, _ := realTopic(t, "sampled-compacted", 1, perPartition, map[string]*string{
+	const partitions, perPartition, seeds = 2, 60_000, 20
+	addr, topic, _ := realTopic(t, "sampled-compacted", partitions, perPartition, map[string]*string{
 		"cleanup.policy": setting("compact"), "min.cleanable.dirty.ratio": setting("0.01"),
-		"segment.bytes": setting("1048576"), "min.compaction.lag.ms": setting("0"),
-	}, func(i int) string { return fmt.Sprint("key-", i*i%1009) }) // about half of the residues of a prime, some often
+		"segment.bytes": setting("5242880"), "min.compaction.lag.ms": setting("0"),
+	}, func(i int) string {
+		switch {
+		case i%10 == 0:
+			return "hot"
+		case i%10 < 4:
+			return fmt.Sprint("once-", i)
+		}
+		return fmt.Sprint("again-", i%1009)
+	})
+	// The last segment, of which a partition has two and a half of 5 MiB, is not compacted: about half is left.
 	var full *delivered
-	var fullPlan *source.Plan
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		fullPlan, full, _ = readReal(t, addr, topic, nil)
-		if n := len(full.records[0]); n < perPartition/4 {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
+		_, full, _ = readReal(t, addr, topic, nil)
+		if full.count() < partitions*perPartition*6/10 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d records are left after a minute: compaction has not run", len(full.records[0]), perPartition)
+			t.Fatalf("%d of %d records are left after two minutes: compaction has not run", full.count(), partitions*perPartition)
 		}
 	}
-	end := fullPlan.Spans[0].End
-	for seed := range uint64(5) {
-		rng := rand.New(rand.NewPCG(seed, 2))
-		var spans []source.Span
-		for _, n := range rng.Perm(int(end / block))[:30] {
-			spans = append(spans, source.Span{Start: int64(n) * block, End: int64(n+1) * block})
+	held := 0
+	for seed := range uint64(seeds) {
+		before := full
+		config := DefaultConfig()
+		config.BootstrapServers, config.Topic = []string{addr}, topic
+		src := &noted{Source: newSource(t, config), d: newDelivered()}
+		plan, err := src.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		slices.SortFunc(spans, func(a, b source.Span) int { return int(a.Start - b.Start) })
-		_, sampled, _ := readReal(t, addr, topic, func(plan *source.Plan) { plan.Spans = spans })
+		how := sample.DefaultConfig()
+		how.Seed = seed + 1
+		e, coverage, err := sample.Read(t.Context(), src, plan, how, nil, 0.01, src.d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantComplete(t, coverage)
+		for _, problem := range src.d.errs {
+			t.Error(problem)
+		}
 		// Compaction may go on meanwhile: what it takes away was there before, and what it leaves was there all the time.
-		_, after, _ := readReal(t, addr, topic, nil)
-		before := within(full.records[0], 0, spans)
-		for _, r := range sampled.records[0] {
-			if !slices.Contains(before, r) {
-				t.Errorf("seed %d: record %+v is not in the full read before", seed, r)
-			}
+		_, full, _ = readReal(t, addr, topic, nil)
+		for p := range int32(partitions) {
+			wantAmong(t, "the full read before", src.d.records[p], within(before.records[p], p, src.spans))
+			wantAmong(t, "the sample", within(full.records[p], p, src.spans), src.d.records[p])
 		}
-		for _, r := range within(after.records[0], 0, spans) {
-			if !slices.Contains(sampled.records[0], r) {
-				t.Errorf("seed %d: record %+v of the full read after is missing", seed, r)
-			}
+		i := slices.IndexFunc(e.Keys, func(k sample.KeyEstimate) bool { return string(k.Key) == "hot" })
+		if i < 0 {
+			t.Errorf("seed %d: the hot key is not in the sample", how.Seed)
+			continue
 		}
-		full = after
+		share, want := e.Keys[i].Share[0], full.share("hot")
+		holds := share.Lo <= want && want <= share.Hi
+		if holds {
+			held++
+		}
+		t.Logf("seed %d: %d of %d records in %d blocks, ended by %s; hot %.4f (%.4f to %.4f), in the full read %.4f: holds %v", how.Seed,
+			src.d.count(), full.count(), e.Blocks, e.Stopped, share.Share, share.Lo, share.Hi, want, holds)
 	}
+	t.Logf("%d of %d intervals hold the share of the full read", held, seeds)
+	if held < 19 {
+		t.Errorf("%d of %d intervals hold the share of the full read, want at least 19", held, seeds)
+	}
+}
+
+// wantAmong checks that every record is in a list.
+func wantAmong(t *testing.T, list string, records, in []record) {
+	t.Helper()
+	there := make(map[record]bool, len(in))
+	for _, r := range in {
+		there[r] = true
+	}
+	for _, r := range records {
+		if !there[r] {
+			t.Errorf("record %+v is not in %s", r, list)
+		}
+	}
+}
+
+// count is the number of records of all partitions.
+func (d *delivered) count() (n int) {
+	for _, list := range d.records {
+		n += len(list)
+	}
+	return n
+}
+
+// share is the share of the records that have a key.
+func (d *delivered) share(key string) float64 {
+	n := 0
+	for _, list := range d.records {
+		for _, r := range list {
+			if r.Key == key {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(d.count())
 }
