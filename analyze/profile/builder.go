@@ -182,12 +182,11 @@ func (p *partBuilder) batch(b *source.Batch, pl *placing) error {
 		return nil
 	}
 	if p.table.evicted == nil {
-		p.table.evicted = func(key []byte, w Weight) error {
+		p.table.evicted = func(keys [][]byte, ws []Weight, home []bool) error {
 			if p.placed == nil {
 				p.placed = pl.partition(p.part.ID)
 			}
-			err := p.placed.add(key, w)
-			return err
+			return p.placed.addAll(keys, ws, home)
 		}
 	}
 	if p.part.FirstOffset < 0 {
@@ -217,16 +216,15 @@ func (p *partBuilder) block(recs []source.Record) error {
 		at   [blockLen]int32        // by keyed record: entry under the first slot with the key's tag, or -1
 	)
 	part := &p.part
+	var keys, values, headers int64 // bytes; summed beside the partition's, so that they can stay in registers
 	n := 0
 	for i := range recs {
 		r := &recs[i]
 		value := int64(max(r.ValueSize, 0))
 		bytes := int64(len(r.Key)) + value + int64(r.HeaderSize)
-		part.KeyBytes += int64(len(r.Key))
-		part.ValueBytes += value
-		part.HeaderBytes += int64(r.HeaderSize)
-		part.Total.Records++
-		part.Total.Bytes += bytes
+		keys += int64(len(r.Key))
+		values += value
+		headers += int64(r.HeaderSize)
 		part.Sizes[min(bits.Len64(uint64(bytes)), len(part.Sizes)-1)]++
 		if r.Timestamp >= 0 {
 			part.seen(r.Timestamp)
@@ -245,6 +243,10 @@ func (p *partBuilder) block(recs []source.Record) error {
 		hash[n] = xxh3.Hash128(r.Key)
 		n++
 	}
+	part.KeyBytes += keys
+	part.ValueBytes += values
+	part.HeaderBytes += headers
+	part.Total = part.Total.Add(Weight{int64(len(recs)), keys + values + headers})
 	t := p.table
 	slots, mask := t.slots, t.mask
 	var seen uint64
@@ -329,10 +331,8 @@ func (p *partBuilder) finish(pl *placing) error {
 		return err
 	}
 	spread := p.placed.spread
-	if p.part.NullKey.Records > 0 {
-		if err := p.placed.add(nil, p.part.NullKey); err != nil {
-			return err
-		}
+	if err := p.placed.addNull(p.part.NullKey); err != nil {
+		return err
 	}
 	p.part.keys, p.part.spread = t, spread
 	p.part.Placed = p.placed.sum

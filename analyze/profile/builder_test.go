@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -312,5 +313,53 @@ func TestHeavyKeysAreExact(t *testing.T) {
 				t.Errorf("zipf %.1f: key %d is %q %v..%v, want %q %v", exponent, i, k.Key, k.Lo, k.Hi, ranked[i], tr.total[ranked[i]])
 			}
 		}
+	}
+}
+
+// counting is a partitioner that counts how often it is asked.
+type counting struct {
+	partitioner.Partitioner
+	calls, keys atomic.Int64
+}
+
+func (c *counting) PlaceBatch(keys [][]byte, counts, out []int32, keyed []bool) error {
+	c.calls.Add(1)
+	c.keys.Add(int64(len(keys)))
+	return partitioner.PlaceAll(c.Partitioner, keys, counts, out, keyed)
+}
+
+// Keys that leave the table are placed together: a partitioner in another process would be asked for ages one by one.
+func TestEvictedKeysArePlacedTogether(t *testing.T) {
+	t.Parallel()
+	java, err := partitioner.Parse("java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := &counting{Partitioner: java}
+	cfg := DefaultConfig()
+	cfg.Memory, cfg.Partitioner, cfg.Candidates = MinMemory, asked, nil
+	plan := &source.Plan{
+		Topic: "t", NumPartitions: 1, Partitions: []source.Partition{{ID: 0}}, Spans: []source.Span{{End: 300_000}},
+	}
+	b, err := NewBuilder(plan, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := &source.Batch{Records: make([]source.Record, 300_000)}
+	for i := range batch.Records {
+		batch.Records[i] = source.Record{Offset: int64(i), Timestamp: int64(i), Key: fmt.Appendf(nil, "key-%d", i)}
+	}
+	if err := b.Batch(batch); err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.Profile(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Mode() != Bounded || p.Partitions[0].Placed[0].Loads[0].Records != 300_000 {
+		t.Fatalf("%s mode, %v placed; want bounded with all records", p.Mode(), p.Partitions[0].Placed[0].Loads[0])
+	}
+	if calls, keys := asked.calls.Load(), asked.keys.Load(); keys != 300_000 || calls > 2*keys/placeBlock {
+		t.Errorf("asked %d times for %d keys, want 1000 keys at a time", calls, keys)
 	}
 }

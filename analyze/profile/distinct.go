@@ -154,9 +154,7 @@ func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 		if errs[i] = sum.addTable(part.keys, func(*entry) {}); errs[i] != nil {
 			return
 		}
-		if part.NullKey.Records > 0 {
-			errs[i] = sum.add(nil, part.NullKey)
-		}
+		errs[i] = sum.addNull(part.NullKey)
 		out[i] = sum.sum[0]
 	})
 	for _, err := range errs {

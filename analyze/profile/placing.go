@@ -71,10 +71,6 @@ type placed struct {
 	out   []int32 // by key and count
 	keyed []bool  // by key
 
-	key    [1][]byte // of a single key, so that adding one allocates nothing
-	weight [1]Weight
-	home   [1]bool
-
 	spread bool // the first candidate gave some key no partition
 }
 
@@ -86,17 +82,11 @@ func (pl *placing) partition(id int32) *placed {
 	return p
 }
 
-// add places the records of one key (nil: the null key).
-func (p *placed) add(key []byte, w Weight) error {
-	p.key[0], p.weight[0] = key, w
-	return p.addAll(p.key[:], p.weight[:], p.home[:])
-}
-
 // placeBlock is how many keys are placed together: a partitioner in another process is asked once for all of them.
 const placeBlock = 1024
 
-// addAll places the records of several keys. home[i] is set when the first candidate puts keys[i] into the partition it
-// is in.
+// addAll places the records of several keys (nil: the null key). home[i] is set when the first candidate puts keys[i]
+// into the partition it is in.
 func (p *placed) addAll(keys [][]byte, ws []Weight, home []bool) error {
 	if n := len(keys) * p.widest; n > len(p.out) {
 		p.out, p.keyed = make([]int32, n), make([]bool, len(keys))
@@ -128,6 +118,14 @@ func (p *placed) addAll(keys [][]byte, ws []Weight, home []bool) error {
 		}
 	}
 	return nil
+}
+
+// addNull places the records without a key.
+func (p *placed) addNull(w Weight) error {
+	if w.Records == 0 {
+		return nil
+	}
+	return p.addAll([][]byte{nil}, []Weight{w}, make([]bool, 1))
 }
 
 // addTable places every key of a table, and reports those that are at home.

@@ -28,8 +28,8 @@ const (
 //	E <= W / ((1-q) n)                      for W records and n entries at each purge: 2W/n at q = 0.5
 //
 // A key that was in the table since its first record is exact. Keys of the sample never leave and are exact too.
-// The removed keys' counts go to t.evicted. Quantiles are taken over at most 4096 entries, evenly spaced, so what a
-// purge removes depends on the records before it and on nothing else.
+// The removed keys' counts go to t.evicted, up to 1024 keys at a time. Quantiles are taken over at most 4096 entries,
+// evenly spaced, so what a purge removes depends on the records before it and on nothing else.
 //
 // Cost: one pass over the entries and one over the slots.
 // Source: Misra and Gries 1982; Anderson et al., IMC 2017 (batched decrement by a sampled quantile); Agarwal et al.,
@@ -110,9 +110,50 @@ func (t *table) credit(e *entry) Weight {
 	return Weight{max(0, c.Records), max(0, c.Bytes)}
 }
 
+// leaving is the memory for keys on their way out of a table: they are placed together, as their bytes are overwritten
+// and a partitioner in another process is asked once for all of them.
+type leaving struct {
+	bytes []byte // of the keys, one after another
+	keys  [placeBlock][]byte
+	ws    [placeBlock]Weight
+	home  [placeBlock]bool
+	n     int
+}
+
+var leavings = sync.Pool{New: func() any { return &leaving{bytes: make([]byte, 0, leavingBytes)} }}
+
+// leavingBytes is how many bytes of keys leave together.
+const leavingBytes = 64 << 10
+
+// full reports whether there is no room for another key.
+func (l *leaving) full() bool { return l.n == placeBlock || len(l.bytes) >= leavingBytes }
+
+// add takes a key; there must be room for it.
+func (l *leaving) add(key []byte, w Weight) {
+	from := len(l.bytes)
+	l.bytes = append(l.bytes, key...) // an earlier key keeps the memory it was copied to
+	l.keys[l.n], l.ws[l.n] = l.bytes[from:], w
+	l.n++
+}
+
+// flush gives the keys to the table's taker.
+func (l *leaving) flush(t *table) error {
+	err := t.evicted(l.keys[:l.n], l.ws[:l.n], l.home[:l.n])
+	clear(l.keys[:l.n])
+	l.bytes, l.n = l.bytes[:0], 0
+	return err
+}
+
 // removeLight removes the entries without credit and closes the gaps they leave.
 func (t *table) removeLight() error {
 	var first error
+	out := leavings.Get().(*leaving)
+	defer leavings.Put(out)
+	flush := func() {
+		if err := out.flush(t); err != nil && first == nil {
+			first = err
+		}
+	}
 	keys := t.arena.compact()
 	kept := 0
 	for i := range t.n {
@@ -120,8 +161,8 @@ func (t *table) removeLight() error {
 		if !t.sample.pins(e) && t.credit(e) == (Weight{}) {
 			off := uint32(e.key)
 			key := keys.old[e.key>>32][off : off+e.size : off+e.size]
-			if err := t.evicted(key, e.weight()); err != nil && first == nil {
-				first = err
+			if out.add(key, e.weight()); out.full() {
+				flush()
 			}
 			continue
 		}
@@ -129,6 +170,7 @@ func (t *table) removeLight() error {
 		*t.entry(kept) = *e
 		kept++
 	}
+	flush()
 	keys.end()
 	t.n = kept
 	return first

@@ -46,10 +46,12 @@ type table struct {
 	budget int64
 	verify bool
 
-	evicted func(key []byte, w Weight) error // takes the counts of a key that leaves
-	errs    []Weight                         // nil: exact. errs[i]: the most a key that entered in epoch i can have had before
-	sample  *sample                          // nil: exact
-	purges  int
+	// evicted takes the counts of keys that leave; see [placed.addAll].
+	evicted func(keys [][]byte, ws []Weight, home []bool) error
+
+	errs   []Weight // nil: exact. errs[i]: the most a key that entered in epoch i can have had before
+	sample *sample  // nil: exact
+	purges int
 }
 
 func newTable(budget int64, verify bool) *table {
