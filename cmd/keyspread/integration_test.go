@@ -89,7 +89,14 @@ func (c *realKafka) replicated(t *testing.T, name string, partitions, replicas i
 			t.Errorf("deleting topic %s: %v", topic, err)
 		}
 	})
-	// a client that asks too early waits for seconds before it asks again, or gives up
+	c.awaitLeaders(t, topic, partitions)
+	return topic
+}
+
+// awaitLeaders waits until every broker knows the leaders of so many partitions. A client that asks for them too early
+// waits for seconds before it asks again, or gives up.
+func (c *realKafka) awaitLeaders(t *testing.T, topic string, partitions int) {
+	t.Helper()
 	brokers, err := c.admin.ListBrokers(t.Context())
 	if err != nil {
 		t.Fatalf("listing brokers: %v", err)
@@ -113,7 +120,6 @@ func (c *realKafka) replicated(t *testing.T, name string, partitions, replicas i
 		}
 		return led, !slices.ContainsFunc(brokers, func(b kadm.BrokerDetail) bool { return led[b.NodeID] != partitions })
 	})
-	return topic
 }
 
 // await calls reached until it says so, and fails the test with what it saw last when that takes too long.
