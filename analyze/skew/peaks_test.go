@@ -2,6 +2,8 @@ package skew
 
 import (
 	"math"
+	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,5 +138,62 @@ func TestNoPeaksWithoutTimes(t *testing.T) {
 	p, _, _ := streamOf(t, c, 1<<30)
 	if FindPeaks(p) == nil || FindPeaks(p.Scale(func(int32) profile.Factor { return profile.Factor{1, 1} })) != nil {
 		t.Error("want peaks of what was read, none of a sample")
+	}
+}
+
+// Peaks do not depend on which partitions are read at the same time. Every key is in all four.
+func TestPeaksSameForAnyWorkers(t *testing.T) {
+	c := shaped()
+	s, err := synthetic.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const partitions = 4
+	var records [partitions][]source.Record
+	var r source.Record
+	for i := 0; s.Next(&r); i++ {
+		p := &records[i%partitions]
+		r.Key, r.Offset = append([]byte(nil), r.Key...), int64(len(*p))
+		*p = append(*p, r)
+	}
+	plan := &source.Plan{Topic: "t", NumPartitions: partitions}
+	for i := range records {
+		plan.Partitions = append(plan.Partitions, source.Partition{ID: int32(i)})
+		plan.Spans = append(plan.Spans, source.Span{Partition: int32(i), End: int64(len(records[i]))})
+	}
+	cfg := profile.DefaultConfig()
+	cfg.Memory = profile.MinMemory
+	if cfg.Partitioner, err = partitioner.Parse("murmur2"); err != nil {
+		t.Fatal(err)
+	}
+	var want *Peaks
+	for _, workers := range []int{1, 2, partitions} {
+		b, err := profile.NewBuilder(plan, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() {
+				for p := w; p < partitions; p += workers {
+					batch := &source.Batch{Partition: int32(p), Next: int64(len(records[p])), Records: records[p]}
+					if err := b.Batch(batch); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		p, err := b.Profile(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := FindPeaks(p, Judge(p, profile.Records, Config{HotRatio: 1.5, Top: 5}, nil).Top)
+		if want == nil {
+			want = got
+		}
+		if len(got.Keys) == 0 || len(got.Partitions) != partitions || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d workers: peaks %+v, want those of one worker %+v", workers, got, want)
+		}
 	}
 }
