@@ -288,7 +288,7 @@ func causeFinding(r *Result) []finding.Finding {
 		f.Do = "Splitting one key does not level it; plan for the hottest partition, or assign the heavy keys by hand."
 	case skew.FewKeys:
 		f.ID, f.Severity = finding.FewKeys, finding.Info
-		f.What = fmt.Sprintf("Uneven as %.0f effective keys are under any hash: %s.", x.EffectiveKeys, expected)
+		f.What = fmt.Sprintf("Uneven as %s are under any hash: %s.", effectiveKeysText(s.Keys.Effective), expected)
 		f.Do = "A finer key levels it; another hash or count only reshuffles it."
 	case skew.UnkeyedTraffic:
 		f.ID = finding.UnkeyedTraffic
@@ -306,6 +306,19 @@ func causeFinding(r *Result) []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{f}
+}
+
+// effectiveKeysText is an effective number of keys with its interval, as far as it is known.
+func effectiveKeysText(f skew.Figure) string {
+	switch {
+	case !f.Known() && f.Lo > 1:
+		return fmt.Sprintf("at least %.0f effective keys", f.Lo)
+	case !f.Known():
+		return "so few effective keys"
+	case f.SE == 0:
+		return fmt.Sprintf("%.0f effective keys", f.Est)
+	}
+	return fmt.Sprintf("%.0f to %.0f effective keys", math.Floor(f.Lo), math.Ceil(f.Hi))
 }
 
 // leastInBurst is how many records a key must have in a bucket: a handful is a large share of an almost empty one.

@@ -340,6 +340,11 @@ func boundedTopic(t testing.TB) *analyze.Result {
 			}
 		}
 		s.Top[1].Verdict = skew.CannotTell
+		s.Keys = skew.KeyMeasures{
+			Gini:      skew.Figure{Est: 0.3127, Lo: 0.3094, Hi: 0.3160, SE: 0.0017},
+			Effective: skew.Figure{Est: 19.54, Lo: 19.53, Hi: 19.56, SE: 0.004},
+			Entropy:   skew.Figure{Est: 161.3, Lo: 157.7, Hi: 164.9, SE: 1.8},
+		}
 		s.CeilingLo = 1 / s.Top[0].Share.Hi
 	}
 	res.Findings = []finding.Finding{{

@@ -51,7 +51,7 @@ func evidence(r *Report, d detail) []section {
 	if len(r.Plans) > 0 {
 		sections = append(sections, planSection(r, d))
 	}
-	sections = append(sections, readSection(r, d), skewSection(r), keySection(r, d))
+	sections = append(sections, readSection(r, d), skewSection(r, d), keySection(r, d))
 	if peaks, ok := peakSection(r, d); ok {
 		sections = append(sections, peaks)
 	}
@@ -247,7 +247,7 @@ func timeText(t *Time) string {
 	return strings.Replace(s, "T", " ", 1)
 }
 
-func skewSection(r *Report) section {
+func skewSection(r *Report, d detail) section {
 	t := newTable("<weight", "PAR", "CV", "effective partitions", "Gini", "hottest", "its share")
 	t.spare = []int{4, 2}
 	for _, s := range []struct {
@@ -264,11 +264,15 @@ func skewSection(r *Report) section {
 	why := block{}
 	for _, w := range []struct {
 		name string
-		of   *Chance
-	}{{"why, records", r.Skew.Records.Chance}, {"why, bytes", r.Skew.Bytes.Chance}} {
-		if w.of != nil {
+		of   *Skew
+	}{{"why, records", &r.Skew.Records}, {"why, bytes", &r.Skew.Bytes}} {
+		if w.of.Chance != nil {
 			why.facts = append(why.facts, fact{w.name, chanceText(w.of)})
 		}
+	}
+	if d.wide && r.Skew.Records.Keys != nil && r.Skew.Bytes.Keys != nil {
+		why.facts = append(why.facts,
+			fact{"keys, records", keysText(r.Skew.Records.Keys)}, fact{"keys, bytes", keysText(r.Skew.Bytes.Keys)})
 	}
 	if empty := occupancyText(r.Skew.Occupancy); empty != "" {
 		why.facts = append(why.facts, fact{"without a key", empty})
@@ -299,7 +303,8 @@ var causes = map[string]string{
 }
 
 // chanceText says why loads are uneven, beside what chance alone would give.
-func chanceText(c *Chance) string {
+func chanceText(of *Skew) string {
+	c := of.Chance
 	s, ok := causes[c.Cause]
 	if !ok {
 		s = c.Cause
@@ -307,8 +312,10 @@ func chanceText(c *Chance) string {
 	if random := c.All.Random; random != nil {
 		s += fmt.Sprintf(". Keyed records have PAR %s; the same keys hashed at random have %s, once in 20 over %s (%s)",
 			figure(c.All.Observed), figure(random.Median), figure(random.P95), chanceOf(random.P))
-		if c.Cause == skew.FewKeys.String() {
-			s += fmt.Sprintf(". They weigh as much as %s equal keys", effectiveText(c.EffectiveKeys))
+		if (c.Cause == skew.FewKeys.String() || c.Cause == skew.SeveralHeavyKeys.String()) && of.Keys != nil {
+			if text := effectiveKeysText(of.Keys.Effective); text != "" {
+				s += ". They are as uneven as " + text
+			}
 		}
 	}
 	if w := c.Without; w != nil && w.Random != nil {

@@ -165,6 +165,7 @@ func (b *builder) skew(s *skew.Skew) Skew {
 	if m := s.Measures; m.Hottest >= 0 {
 		out.Measures = measures(m, ratio(s.Loads[m.Hottest], s.Total))
 	}
+	out.Keys = keyMeasures(s)
 	out.Chance = chance(&s.Explanation)
 	if len(s.Top) > 0 {
 		out.Ceiling = numberRange(s.CeilingLo, s.CeilingHi)
@@ -187,10 +188,9 @@ func chance(e *skew.Explanation) *Chance {
 		return nil
 	}
 	c := &Chance{
-		Cause:         e.Cause.String(),
-		EffectiveKeys: round(e.EffectiveKeys),
-		All:           chancePAR(e.Observed, e.Expected),
-		Removed:       e.Removed,
+		Cause:   e.Cause.String(),
+		All:     chancePAR(e.Observed, e.Expected),
+		Removed: e.Removed,
 	}
 	if e.Removed > 0 {
 		without := chancePAR(e.ObservedWithout, e.ExpectedWithout)

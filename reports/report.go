@@ -155,6 +155,7 @@ type Occupancy struct {
 type Skew struct {
 	Total    int64        `json:"total"`
 	Measures *Measures    `json:"measures"`  // null without load
+	Keys     *KeyMeasures `json:"keys"`      // null without a key
 	Chance   *Chance      `json:"chance"`    // null where there is nothing to explain
 	HotShare *float64     `json:"hot_share"` // the share above which one key is hot; null for one partition
 	Ceiling  *NumberRange `json:"ceiling"`   // N*: more partitions than this cannot help; null without a key
@@ -163,11 +164,10 @@ type Skew struct {
 
 // Chance sets what was observed of the keyed records beside what hashing the same keys at random gives.
 type Chance struct {
-	Cause         string     `json:"cause"`
-	EffectiveKeys float64    `json:"effective_keys"` // 1 over the sum of squared shares
-	All           ChancePAR  `json:"all"`
-	Removed       int        `json:"removed_hot_keys"`
-	Without       *ChancePAR `json:"without_hot_keys"` // null when none was taken away
+	Cause   string     `json:"cause"`
+	All     ChancePAR  `json:"all"`
+	Removed int        `json:"removed_hot_keys"`
+	Without *ChancePAR `json:"without_hot_keys"` // null when none was taken away
 }
 
 // ChancePAR is an observed PAR beside its distribution under random placement.
