@@ -13,31 +13,40 @@ import (
 	"keyspread/partitioner/custom"
 )
 
-// TestIntegrationJVMPartitioner runs a partitioner class of a user's through jvm:CLASS, and holds its answers against
-// where the Java producer, given the same class, puts the same keys.
+// TestIntegrationJVMPartitioner compiles a partitioner of a user's, has the Java producer place keys with it, and holds
+// against that where jvm:CLASS places the same keys. analyze, told of the class, must find that it explains them all;
+// not told, it must not say that another partitioner does so.
 func TestIntegrationJVMPartitioner(t *testing.T) {
 	c := newRealKafka(t)
+	tool := buildTool(t)
 	const class = "ShopPartitioner"
 	bin, err := filepath.Abs("../../.ci/clients/bin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(bin, "classes", class+".class")); err != nil {
-		lacking(t, "%s is not compiled; .ci/clients/build compiles it", class)
+	producer := filepath.Join(bin, "classes")
+	if _, err := os.Stat(filepath.Join(producer, "Producer.class")); err != nil {
+		lacking(t, "the Java producer is not compiled; .ci/clients/build compiles it")
 	}
 	jars, err := exec.Command("../../.ci/kafka", "classpath").Output()
 	if err != nil {
 		t.Fatalf("asking for the classpath: %v", err)
 	}
+	kafka, own := strings.TrimSpace(string(jars)), t.TempDir()
+	if out, err := exec.Command("javac", "-d", own, "-cp", kafka, "../../.ci/clients/java/"+class+".java").CombinedOutput(); err != nil {
+		t.Fatalf("compiling %s: %v\n%s", class, err, out)
+	}
+	classpath := own + ":" + kafka
 	keys := clientKeys()
 	keysFile := writeKeys(t, keys)
 	for _, n := range []int32{7, 12} {
 		topic := c.topic(t, "jvm", int(n))
-		if out, err := exec.Command(filepath.Join(bin, "java"), c.addr, topic, keysFile, class).CombinedOutput(); err != nil {
+		java := exec.Command("java", "-Dlog4j2.level=ERROR", "-cp", classpath+":"+producer, "Producer", c.addr, topic, keysFile, class)
+		if out, err := java.CombinedOutput(); err != nil {
 			t.Fatalf("the Java producer with %s: %v\n%s", class, err, out)
 		}
 		p, err := custom.Open(t.Context(), "jvm:"+class, custom.Options{
-			Topic: topic, Partitions: n, Classpath: filepath.Join(bin, "classes") + ":" + strings.TrimSpace(string(jars)),
+			Topic: topic, Partitions: n, Classpath: classpath,
 		})
 		if err != nil {
 			t.Fatalf("starting the partitioner: %v", err)
@@ -66,6 +75,14 @@ func TestIntegrationJVMPartitioner(t *testing.T) {
 		}
 		if len(used) != int(n) {
 			t.Errorf("n=%d: %d partitions are in use, want all, as fewer show less", n, len(used))
+		}
+		told := &c.analyzePlacement(t, tool, topic, "--partitioner", "jvm:"+class, "--partitioner-classpath", classpath).Placement
+		if told.Answer != "explained" || len(told.Writers) != 1 || told.Writers[0].Partitioner != "jvm:"+class || told.Writers[0].Records.Lo != 1 {
+			t.Errorf("n=%d: told of the class, analyze says %s of %+v; want that it explains all", n, told.Answer, told.Writers)
+		}
+		// the class hashes by murmur2 itself, of which a part may show
+		if p := &c.analyzePlacement(t, tool, topic).Placement; p.Answer == "explained" || p.Other.Records.Lo < 0.5 {
+			t.Errorf("n=%d: not told of the class, analyze says %s of %+v, other %+v; want most unexplained", n, p.Answer, p.Writers, p.Other)
 		}
 	}
 }

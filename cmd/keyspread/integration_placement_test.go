@@ -92,10 +92,10 @@ func (w *placementWriter) names() []string {
 	return slices.Sorted(slices.Values(append([]string{w.Partitioner}, w.Alike...)))
 }
 
-// analyzePlacement has the built keyspread tell who wrote a topic, with nothing said of the partitioner.
-func (c *realKafka) analyzePlacement(t *testing.T, tool, topic string) *placementReport {
+// analyzePlacement has the built keyspread tell who wrote a topic; without flags nothing is said of the partitioner.
+func (c *realKafka) analyzePlacement(t *testing.T, tool, topic string, flags ...string) *placementReport {
 	t.Helper()
-	out, _ := runTool(t, 0, tool, "analyze", "-b", c.addr, "-t", topic, "-o", "json")
+	out, _ := runTool(t, 0, tool, append([]string{"analyze", "-b", c.addr, "-t", topic, "-o", "json"}, flags...)...)
 	r := new(placementReport)
 	if err := json.Unmarshal(out, r); err != nil {
 		t.Fatalf("analyze -o json wrote %.200q: %v", out, err)
