@@ -8,6 +8,7 @@ import (
 
 	"keyspread/analyze/finding"
 	"keyspread/analyze/placement"
+	"keyspread/analyze/placement/keyform"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
 	"keyspread/analyze/sample"
@@ -31,6 +32,7 @@ type Config struct {
 	Shard       Shard          // read a part of the partitions only; the zero Shard is all of them
 	Refine      bool           // read a second time to make the keys listed exact, when the first read gave bounds
 	Profile     profile.Config // its Partitioner and Candidates are set by Run
+	KeyFormat   keyform.Format // how keys are to be shown; "" is keyform.Auto
 }
 
 // DefaultConfig returns the defaults of the command line for an assumed partitioner.
@@ -288,7 +290,7 @@ func Conclude(p *profile.Profile, cfg Config) (*Result, error) { return conclude
 // placement is how the placement is judged: against the partitioner given, or against none with Auto.
 func (c Config) placement() placement.Config {
 	pc := placement.DefaultConfig()
-	pc.Further = c.Further
+	pc.Further, pc.KeyFormat = c.Further, c.KeyFormat
 	if !c.Auto {
 		pc.Assumed = c.Partitioner
 	}

@@ -225,6 +225,7 @@ func goldenCases() []goldenCase {
 			return topic{name: "wide.v1", partitions: 200, keys: append(evenKeys(2000), key("hot", 700))}.result(t)
 		}, opt},
 		{"hostile", hostileTopic, opt},
+		{"decoded", decodedTopic, opt},
 		{"plan", planTopic, opt},
 		{"sampled", sampledTopic, opt},
 		{"sampled-gaps", sampledGapsTopic, opt},

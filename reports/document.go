@@ -445,7 +445,7 @@ func keyBlock(head string, keys []TopKey, show int, d detail, of func(*TopKey) S
 	for i := range keys[:show] {
 		k := &keys[i]
 		cells := []string{
-			k.Key.Text, rangeText(k.Records, form), percentRange(k.RecordShare),
+			k.Key.shown(), rangeText(k.Records, form), percentRange(k.RecordShare),
 			rangeText(k.Bytes, size), percentRange(k.ByteShare), whereText(k, d), percentOf(k.PartitionShare), k.Verdict,
 		}
 		if d.wide {
@@ -553,7 +553,7 @@ func partitionSection(r *Report, d detail) section {
 			keys = form(*p.DistinctKeys)
 		}
 		if p.TopKey != nil {
-			top, of = p.TopKey.Key.Text, percentOf(p.TopKey.Share)
+			top, of = p.TopKey.Key.shown(), percentOf(p.TopKey.Share)
 		}
 		cells := []string{
 			strconv.Itoa(int(p.Partition)), form(p.Records), finding.Percent(p.RecordShare), bar(p.RecordShare, most, d),

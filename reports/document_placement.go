@@ -111,7 +111,7 @@ func writerText(w *PlacementWriter, n int32) string {
 			text += "…"
 			break
 		}
-		text += fmt.Sprintf("%s in %d", e.Key.Text, e.Partition)
+		text += fmt.Sprintf("%s in %d", e.Key.shown(), e.Partition)
 	}
 	return text
 }
@@ -144,7 +144,7 @@ func severalText(k SeveralKey) string {
 		}
 		parts = append(parts, fmt.Sprintf("%d (%s)", w.Partition, count(w.Records)))
 	}
-	return fmt.Sprintf("%s is in partitions %s: %s", k.Key.Text, strings.Join(parts, ", "), strings.ReplaceAll(k.Cause, "-", " "))
+	return fmt.Sprintf("%s is in partitions %s: %s", k.Key.shown(), strings.Join(parts, ", "), strings.ReplaceAll(k.Cause, "-", " "))
 }
 
 // formsText names what keys look like, when that is more than plain text.

@@ -189,9 +189,9 @@ func hottestFacts(p *Plan, d detail) []fact {
 				break
 			}
 			if k.Share.Estimate != nil { // its interval stands in brackets
-				names = append(names, k.Key.Text+" "+percentRange(k.Share))
+				names = append(names, k.Key.shown()+" "+percentRange(k.Share))
 			} else {
-				names = append(names, fmt.Sprintf("%s (%s)", k.Key.Text, percentRange(k.Share)))
+				names = append(names, fmt.Sprintf("%s (%s)", k.Key.shown(), percentRange(k.Share)))
 			}
 		}
 		if len(names) > 0 {
@@ -268,7 +268,7 @@ func hotMoves(p *Plan, d detail) *block {
 				what = "move"
 			}
 		}
-		t.row(k.Key.Text, rangeText(k.Records, count), percentRange(k.Share), rangeText(k.Bytes, sizeText), fromText(k.From, d), to, what)
+		t.row(k.Key.shown(), rangeText(k.Records, count), percentRange(k.Share), rangeText(k.Bytes, sizeText), fromText(k.From, d), to, what)
 	}
 	b := &block{table: t}
 	if rest := p.HotKeys[len(show):]; len(rest) > 0 {

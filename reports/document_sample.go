@@ -170,7 +170,7 @@ func sampledKeyBlock(head string, keys []TopKey, show int, d detail, bytes bool)
 	t.names, t.spare = 0, []int{4, spare}
 	for i := range keys[:show] {
 		k := &keys[i]
-		cells := []string{k.Key.Text, percentRange(k.RecordShare), percentRange(k.ByteShare), whereText(k, d), percentOf(k.PartitionShare), k.Verdict}
+		cells := []string{k.Key.shown(), percentRange(k.RecordShare), percentRange(k.ByteShare), whereText(k, d), percentOf(k.PartitionShare), k.Verdict}
 		if d.wide {
 			cells = append(cells, rangeText(k.Records, finding.Count), rangeText(k.Bytes, sizeText))
 			cells = append(cells, precisionCells(k.Sampled, bytes)...)

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+
+	"keyspread/analyze/placement/keyform"
 )
 
 // KeyForm says how [Key.Text] is to be read.
@@ -20,6 +22,7 @@ const (
 	PlainKey    KeyForm = "plain"    // the key itself
 	QuotedKey   KeyForm = "quoted"   // in double quotes, with backslash escapes
 	HexKey      KeyForm = "hex"      // 0x and two digits a byte
+	Base64Key   KeyForm = "base64"   // base64: and the key in it; only where that was asked for
 	NullKey     KeyForm = "null"     // <null>: there is no key
 	EmptyKey    KeyForm = "empty"    // <empty>: a key of no bytes, which clients do not treat as null
 	RedactedKey KeyForm = "redacted" // a tag that stands for the key; see [Redactor]
@@ -30,17 +33,28 @@ const (
 	emptyText = "<empty>"
 )
 
-// Key is a record key as a report shows it.
+// Key is a record key as a report shows it: decoded where Decoded is known, by its text elsewhere.
 type Key struct {
-	Base64 *string `json:"base64"` // the key's bytes; null for the null key and for redacted keys
-	Text   string  `json:"text"`   // printable, shortened in the middle when long
-	Form   KeyForm `json:"form"`
+	Base64  *string `json:"base64"` // the key's bytes; null for the null key and for redacted keys
+	Text    string  `json:"text"`   // printable, shortened in the middle when long
+	Form    KeyForm `json:"form"`
+	Decoded *string `json:"decoded"` // what the bytes spell, such as "42 (long)"; null where they are shown by Text
 }
 
-// keyWriter shows keys: whole or shortened, in clear or redacted.
+// shown is the key as people read it.
+func (k Key) shown() string {
+	if k.Decoded != nil {
+		return *k.Decoded
+	}
+	return k.Text
+}
+
+// keyWriter shows keys: whole or shortened, raw or decoded, in clear or redacted.
 type keyWriter struct {
-	width  int // display columns of a text
-	redact *Redactor
+	width   int // display columns of a text; what is said around a decoded key comes on top, see decoded
+	redact  *Redactor
+	format  keyform.Format
+	context keyform.Context
 }
 
 func (w keyWriter) key(k []byte) Key {
@@ -53,32 +67,69 @@ func (w keyWriter) key(k []byte) Key {
 		return Key{Text: w.redact.Tag(k), Form: RedactedKey}
 	}
 	b := base64.StdEncoding.EncodeToString(k)
-	text, form := printable(k, w.width)
-	return Key{Base64: &b, Text: text, Form: form}
+	out := Key{Base64: &b}
+	switch w.format {
+	case keyform.AsHex:
+		out.Text, out.Form = hexText(k, w.width), HexKey
+	case keyform.AsBase64:
+		out.Text, out.Form = shorten(base64Prefix+b, w.width, len(k)), Base64Key
+	default:
+		out.Text, out.Form = printable(k, w.width)
+	}
+	if s, _ := w.context.Show(k, w.format); s.Decoded() {
+		out.Decoded = new(w.decoded(s, len(k)))
+	}
+	return out
+}
+
+// minBody is the least number of columns for the bytes inside a decoded key.
+const minBody = 16
+
+// decoded puts a decoded key of size bytes together. The part that is bytes is escaped and shortened as a key is; it
+// gives way to what is said around it down to minBody columns.
+func (w keyWriter) decoded(s keyform.Shown, size int) string {
+	if s.Body == nil {
+		return s.Before + s.After
+	}
+	body, _ := printableOf(s.Body, max(minBody, w.width-len(s.Before)-len(s.After)), size)
+	return s.Before + body + s.After
 }
 
 // printable shows a key of at least one byte in at most width columns, and never in a way that another key, the null
 // key or a tag is shown: text is quoted where it would look like one of them, and a shortened text ends in its length.
-func printable(k []byte, width int) (string, KeyForm) {
+func printable(k []byte, width int) (string, KeyForm) { return printableOf(k, width, len(k)) }
+
+// printableOf is printable for a part of a key of size bytes.
+func printableOf(k []byte, width, size int) (string, KeyForm) {
 	s := string(k)
 	if !utf8.Valid(k) || strings.ContainsFunc(s, unicode.IsControl) {
-		text := "0x" + hex.EncodeToString(k[:min(len(k), width)])
-		if len(k) > width {
-			text += hex.EncodeToString(k[len(k)-width:])
-		}
-		return shorten(text, width, len(k)), HexKey
+		return shorten(hexOf(k, width), width, size), HexKey
 	}
 	if quoted, odd := quote(s); odd || ambiguous(s) {
-		return shorten(quoted, width, len(k)), QuotedKey
+		return shorten(quoted, width, size), QuotedKey
 	}
-	return shorten(s, width, len(k)), PlainKey
+	return shorten(s, width, size), PlainKey
 }
+
+func hexText(k []byte, width int) string { return shorten(hexOf(k, width), width, len(k)) }
+
+// hexOf writes as much of a key as is left of it in width columns.
+func hexOf(k []byte, width int) string {
+	text := "0x" + hex.EncodeToString(k[:min(len(k), width)])
+	if len(k) > width {
+		text += hex.EncodeToString(k[max(width, len(k)-width):])
+	}
+	return text
+}
+
+// base64Prefix starts a key that is shown in base64.
+const base64Prefix = "base64:"
 
 // ambiguous reports whether a key's own text could be read as something else.
 func ambiguous(s string) bool {
 	return strings.HasPrefix(s, "<") || strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "0x") ||
-		strings.HasPrefix(s, tagPrefix) || strings.Contains(s, "…") ||
-		slices.Contains([]string{"null", "empty", "-"}, s)
+		strings.HasPrefix(s, tagPrefix) || strings.HasPrefix(s, base64Prefix) || strings.Contains(s, "…") ||
+		slices.Contains([]string{"null", "empty", "-"}, s) || keyform.LooksDecoded(s)
 }
 
 // invisible reports whether r does not show, or changes how its neighbours show: controls, bidirectional and zero-width

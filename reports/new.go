@@ -30,6 +30,9 @@ func New(res *analyze.Result, opt Options) *Report {
 		opt.KeyWidth = 32
 	}
 	b := &builder{res: res, keys: keyWriter{width: max(16, opt.KeyWidth), redact: opt.Redact}}
+	if res.Placement != nil {
+		b.keys.format, b.keys.context = res.Placement.Keys.Format, res.Placement.Keys.Context
+	}
 	p := res.Profile
 	for i := range p.Partitions {
 		b.total = b.total.Add(p.Partitions[i].Total)
@@ -152,8 +155,8 @@ func (b *builder) findings() []Finding {
 		if f.HasKey {
 			k := b.keys.key(f.Key)
 			out.Key = &k
-			out.What = strings.ReplaceAll(out.What, "{key}", k.Text)
-			out.Do = strings.ReplaceAll(out.Do, "{key}", k.Text)
+			out.What = strings.ReplaceAll(out.What, "{key}", k.shown())
+			out.Do = strings.ReplaceAll(out.Do, "{key}", k.shown())
 		}
 		fs = append(fs, out)
 	}

@@ -123,7 +123,7 @@ type Time struct {
 	UTC string `json:"utc"` // the same in RFC 3339
 }
 
-// Finding is one conclusion. What and Do show its key, if it has one, as Key.Text does.
+// Finding is one conclusion. What and Do show its key, if it has one, as Key.Decoded does, or else Key.Text.
 type Finding struct {
 	ID       string  `json:"id"`
 	Severity string  `json:"severity"` // critical, warning or info

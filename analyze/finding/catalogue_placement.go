@@ -10,6 +10,7 @@ const (
 	KeysInSeveral       ID = "keys-in-several-partitions"
 	KeyDrift            ID = "key-drift"
 	SchemaIDInKey       ID = "schema-id-in-key"
+	KeyFormatMisfit     ID = "key-format-misfit"
 	PlacedByPart        ID = "placed-by-part-of-key"
 	PartitionerFound    ID = "partitioner-found"
 	PartitionersAlike   ID = "partitioners-alike"
@@ -96,6 +97,14 @@ another partition.`,
 		Rule: `Reported when keys are Confluent frames: a warning when several ids occur. What the next id would move is computed
 with the topic's own keys, framed with the highest id plus one, under the partitioner found.`,
 		Do: `Keep the key's schema for good (READONLY subject), or use a key without a frame: text or an integer.`,
+	},
+	{
+		ID:    KeyFormatMisfit,
+		Title: "keys are not of the format they were to be shown in",
+		Meaning: `--key-format says how keys are to be shown; it changes no figure. Keys that cannot be read in that format are
+shown as they are: text as text, other bytes in hex.`,
+		Rule: "Reported when a format was asked for and any key looked at is not of it. Integers have 4 bytes, longs 8, UUIDs 16 or 36 characters.",
+		Do:   "Use auto, which shows each key as it is recognised, or hex to see bytes.",
 	},
 	{
 		ID:    PlacedByPart,

@@ -23,6 +23,7 @@ func (pl *Placement) Findings() []finding.Finding {
 	fs = append(fs, pl.inSeveral()...)
 	fs = append(fs, pl.drift()...)
 	fs = append(fs, pl.schemaIDs()...)
+	fs = append(fs, pl.misfit()...)
 	fs = append(fs, pl.found()...)
 	fs = append(fs, pl.undecided()...)
 	return fs
@@ -264,6 +265,20 @@ func (pl *Placement) schemaIDs() []finding.Finding {
 	}
 	f.What += "."
 	return []finding.Finding{f}
+}
+
+// misfit is keys that are not of the format they were to be shown in.
+func (pl *Placement) misfit() []finding.Finding {
+	m := &pl.Keys.Misfit
+	if m.Keys == 0 {
+		return nil
+	}
+	return []finding.Finding{{
+		ID: finding.KeyFormatMisfit, Severity: finding.Info, Key: m.Example, HasKey: true,
+		What: fmt.Sprintf("%s of the keys, with %s of records, are not of the key format %s, such as {key}; they are shown as they are.",
+			finding.Percent(m.Keys), finding.Percent(m.Records), pl.Keys.Format),
+		Do: "Leave --key-format at auto, or give the format the keys have.",
+	}}
 }
 
 // found is one writer that is worth knowing.

@@ -57,6 +57,8 @@ type SchemaShare struct {
 // above that a sample of keys, in which fewer spellings of one logical key meet than there are.
 type KeyBytes struct {
 	Context    keyform.Context // for showing keys
+	Format     keyform.Format  // in which they are to be shown
+	Misfit     FormShare       // keys that are not of that format
 	Recognised int64           // placements looked at
 	All        bool            // these are all
 	Forms      []FormShare     // most keys first
@@ -142,9 +144,31 @@ func (r *recognised) overs(ev *evidence) []Over {
 func (pl *Placement) keyBytes(r *recognised) {
 	kb := &pl.Keys
 	kb.Context, kb.Recognised, kb.All = r.context, int64(len(r.at)), r.all
+	kb.Format = pl.cfg.KeyFormat
+	pl.misfits(r)
 	pl.forms(r)
 	pl.schemas(r)
 	pl.spellings(r)
+}
+
+// misfits counts the keys that are not of the format asked for.
+func (pl *Placement) misfits(r *recognised) {
+	m := &pl.Keys.Misfit
+	var records float64
+	for _, at := range r.at {
+		p := &pl.detector.ev.pairs[at]
+		records += float64(p.records)
+		if _, fits := r.context.Show(p.key, pl.Keys.Format); fits {
+			continue
+		}
+		m.Keys++
+		m.Records += float64(p.records)
+		if m.Example == nil || bytes.Compare(p.key, m.Example) < 0 {
+			m.Example = p.key
+		}
+	}
+	m.Keys /= max(1, float64(len(r.at)))
+	m.Records /= max(1, records)
 }
 
 func (pl *Placement) forms(r *recognised) {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"keyspread/analyze/placement/keyform"
 	"keyspread/analyze/profile"
 	"keyspread/partitioner"
 )
@@ -50,6 +51,8 @@ type Config struct {
 	Heaviest      int     // heaviest keys that are always compared
 	MinConfidence float64 // posterior probability below which the answer is Ambiguous, in (0.5, 1)
 	Listed        int     // keys in several partitions, example keys and rivals listed at most
+
+	KeyFormat keyform.Format // how keys are to be shown; "" is keyform.Auto
 }
 
 // DefaultConfig compares 200,000 placements and asks for 99 % confidence.

@@ -40,6 +40,7 @@ type judgeFlags struct {
 	shard       string
 	refine      bool
 	sample      sampleFlags
+	keys        keyFlags
 }
 
 func (f *judgeFlags) register(cmd *cobra.Command) {
@@ -56,6 +57,7 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.shard, "shard", "", "read part `I/N` of the partitions only; merge joins the parts' profiles")
 	flags.BoolVar(&f.refine, "refine", false, "read a second time to make listed keys exact when --memory was passed")
 	f.sample.register(cmd)
+	f.keys.register(cmd)
 	flags.BoolVar(&f.redact, "redact", false, "show keyed hashes instead of keys; the secret comes from "+redactSecretEnv)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -78,6 +80,9 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 		return cfg, nil, err
 	}
 	if cfg.Shard, err = parseShard(f.shard); err != nil {
+		return cfg, nil, err
+	}
+	if cfg.KeyFormat, err = f.keys.parse(); err != nil {
 		return cfg, nil, err
 	}
 	cfg.Refine = f.refine

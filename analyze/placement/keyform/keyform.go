@@ -88,14 +88,19 @@ func (k *Key) Label() string {
 }
 
 // Context is what the keys of a topic together tell about bytes that could be two things. The zero value takes 8 bytes
-// that could be either for an integer.
+// that could be either for an integer, and shows every form it recognises.
 type Context struct {
 	// Framed8 takes 8-byte keys for Confluent frames with a 3-byte payload: an Avro long between 8,192 and 1,048,575.
 	Framed8 bool
+
+	// Forms that other bytes of this topic have by chance. Keys are recognised in them, but not shown so.
+	doubtNumbers, doubtUUIDs, doubtFrames bool
 }
 
 // Learn reads the context from some keys of one topic: where nearly all 8-byte keys are good frames they are frames,
-// as the payload of an integer taken for one would be good once in eight times.
+// as the payload of an integer taken for one would be good once in eight times. A form is doubtful where more than one
+// key in ten of those that could have it does not: opaque bytes beside numbers, 16 bytes that are no UUID beside UUIDs,
+// payloads that read as nothing beside those that do.
 func Learn(keys [][]byte) Context {
 	candidates, good := 0, 0
 	for _, k := range keys {
@@ -109,7 +114,30 @@ func Learn(keys [][]byte) Context {
 			}
 		}
 	}
-	return Context{Framed8: candidates >= 4 && 20*good >= 19*candidates}
+	c := Context{Framed8: candidates >= 4 && 20*good >= 19*candidates}
+	var opaque, numbers, opaque16, uuids, unread, frames int
+	for _, key := range keys {
+		switch k := c.Recognise(key); k.Form {
+		case Binary:
+			opaque++
+			if len(key) == 16 {
+				opaque16++
+			}
+		case Int, Long:
+			numbers++
+		case UUIDBytes:
+			uuids++
+		case Confluent:
+			frames++
+			if k.Inner == Binary && k.Spelling == "" {
+				unread++
+			}
+		}
+	}
+	c.doubtNumbers = 10*opaque > opaque+numbers
+	c.doubtUUIDs = 10*opaque16 > opaque16+uuids
+	c.doubtFrames = 10*unread > frames
+	return c
 }
 
 // Recognise says what key spells. key must not be changed while the result is in use.
