@@ -52,12 +52,12 @@ for (const [id, ...figures] of rows("runs")) {
   const run = { wall, cpu: user + sys, mib: kib / 1024 };
   if (!(best.get(id)?.cpu <= run.cpu)) best.set(id, run);
 }
-const tools = rows("tools").map(([id, name]) => ({ id, name, ...best.get(id), ...answer(id) }));
+const tools = rows("tools").map(([id, name]) => ({ id, name, own: name.startsWith("keyspread"), ...best.get(id), ...answer(id) }));
 const judge = tools.find((t) => t.id === "sort");
 const truth = judge.keys.slice(0, same);
 for (const t of tools) agree(t.name, truth, t);
 
-const own = tools[0];
+const [own] = tools;
 console.log("| tool | counts | wall s | CPU s | peak MiB | CPU / keyspread's | memory / keyspread's |");
 console.log("|---|---|--:|--:|--:|--:|--:|");
 for (const t of tools) {
@@ -65,4 +65,7 @@ for (const t of tools) {
   const figures = [t.wall.toFixed(2), t.cpu.toFixed(2), t.mib.toFixed(0), (t.cpu / own.cpu).toFixed(2), (t.mib / own.mib).toFixed(1)];
   console.log(`| ${[t.name, counts, ...figures].join(" | ")} |`);
 }
+const peer = tools.find((t) => t.id === "clickhouse");
+console.log("\nAgainst ClickHouse:");
+for (const t of tools.filter((t) => t.own)) console.log(`- ${t.name}: ${(t.cpu / peer.cpu).toFixed(2)} of its CPU, 1/${(peer.mib / t.mib).toFixed(1)} of its memory`);
 console.log(`\nAll agree on the ${truth.length} heaviest keys; the heaviest has ${truth[0].lo} records, the last ${truth.at(-1).lo}.`);

@@ -93,10 +93,11 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s line %d: %v", e.Name
 // Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// chunkSize is how much is read at once, and batchRecords how many records of a partition are handed on at once at the
-// latest. Keys alias the chunk, so all partitions are handed on before the next one is read.
+// chunkSize is how much is read at once: little enough for a chunk and its records to stay in a processor's cache, much
+// enough for every partition to get more than a few. batchRecords is how many records of a partition are handed on at
+// once at the latest. Keys alias the chunk, so all partitions are handed on before the next one is read.
 const (
-	chunkSize    = 1 << 20
+	chunkSize    = 1 << 18
 	batchRecords = 4096
 	maxLine      = 64 << 20
 )
