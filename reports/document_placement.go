@@ -161,8 +161,23 @@ func formsText(p *Placement) string {
 		parts = append(parts, fmt.Sprintf("%s %s", f.Form, finding.Percent(f.Records)))
 	}
 	text := "by records: " + strings.Join(parts, ", ")
+	if named := schemasText(p.Schemas); named != "" {
+		text += "; " + named
+	}
 	if n := p.NextSchema; n != nil {
 		text += fmt.Sprintf("; framed with schema %d, %s of them would be elsewhere", n.ID, finding.Percent(n.Records))
 	}
 	return text
+}
+
+// schemasText says what schemas are called, of the first few whose name is known.
+func schemasText(schemas []Schemas) string {
+	const most = 4
+	var named []string
+	for _, s := range schemas {
+		if s.Name != nil && len(named) < most {
+			named = append(named, fmt.Sprintf("schema %d is %s", s.ID, *s.Name))
+		}
+	}
+	return strings.Join(named, ", ")
 }

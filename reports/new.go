@@ -20,6 +20,8 @@ type Options struct {
 	Version  string    // of the tool
 	Redact   *Redactor // nil: keys in clear
 	KeyWidth int       // display columns of a key's text; 0: 32; less than 16 is taken as 16
+
+	SchemaNames map[uint32]string // what schema ids in keys are called, as far as that is known
 }
 
 // New returns the report of a result. The result is not changed, and nothing of it is kept.
@@ -29,7 +31,7 @@ func New(res *analyze.Result, opt Options) *Report {
 	if opt.KeyWidth == 0 {
 		opt.KeyWidth = 32
 	}
-	b := &builder{res: res, keys: keyWriter{width: max(16, opt.KeyWidth), redact: opt.Redact}}
+	b := &builder{res: res, names: opt.SchemaNames, keys: keyWriter{width: max(16, opt.KeyWidth), redact: opt.Redact}}
 	if res.Placement != nil {
 		b.keys.format, b.keys.context = res.Placement.Keys.Format, res.Placement.Keys.Context
 	}
@@ -66,6 +68,7 @@ func New(res *analyze.Result, opt Options) *Report {
 type builder struct {
 	res   *analyze.Result
 	keys  keyWriter
+	names map[uint32]string
 	total profile.Weight
 
 	sampled *estimates // nil: everything was read
@@ -157,6 +160,9 @@ func (b *builder) findings() []Finding {
 			out.Key = &k
 			out.What = strings.ReplaceAll(out.What, "{key}", k.shown())
 			out.Do = strings.ReplaceAll(out.Do, "{key}", k.shown())
+		}
+		if named := b.namedIn(f.ID); named != "" {
+			out.What = strings.TrimSuffix(out.What, ".") + "; " + named + "."
 		}
 		fs = append(fs, out)
 	}

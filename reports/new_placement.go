@@ -1,6 +1,9 @@
 package reports
 
 import (
+	"slices"
+
+	"keyspread/analyze/finding"
 	"keyspread/analyze/placement"
 )
 
@@ -50,7 +53,7 @@ func (b *builder) placement() *Placement {
 		p.KeyForms = append(p.KeyForms, KeyForms{clean(f.Label), round(f.Keys), round(f.Records)})
 	}
 	for _, s := range pl.Keys.Schemas {
-		p.Schemas = append(p.Schemas, Schemas{s.ID, round(s.Keys), round(s.Records)})
+		p.Schemas = append(p.Schemas, Schemas{s.ID, b.schemaName(s.ID), round(s.Keys), round(s.Records)})
 	}
 	if pl.Keys.NextKnown {
 		p.NextSchema = &NextSchema{pl.Keys.NextID, round(pl.Keys.NextKeys), round(pl.Keys.NextRecords)}
@@ -96,4 +99,39 @@ func spread(s placement.Spread) *KeySpread {
 		k.Partition = new(s.Partition)
 	}
 	return k
+}
+
+// schemaName is what an id is called; nil when that is not known.
+func (b *builder) schemaName(id uint32) *string {
+	if name := b.names[id]; name != "" {
+		return new(clean(name))
+	}
+	return nil
+}
+
+// namedIn names the schemas that a finding tells by their ids; empty when there are none, or no names.
+func (b *builder) namedIn(finds finding.ID) string {
+	pl := b.res.Placement
+	if pl == nil || len(b.names) == 0 {
+		return ""
+	}
+	var ids []uint32
+	switch {
+	case finds == finding.SchemaIDInKey:
+		for _, s := range pl.Keys.Schemas {
+			ids = append(ids, s.ID)
+		}
+	case finds == finding.KeyDrift && len(pl.Keys.Drift.List) > 0:
+		for _, s := range pl.Keys.Drift.List[0].Spellings {
+			if k := pl.Keys.Context.Recognise(s.Key); k.Framed {
+				ids = append(ids, k.SchemaID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	var named []Schemas
+	for _, id := range slices.Compact(ids) {
+		named = append(named, Schemas{ID: id, Name: b.schemaName(id)})
+	}
+	return schemasText(named)
 }

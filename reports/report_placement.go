@@ -113,6 +113,7 @@ type KeyForms struct {
 // Schemas is the share of framed keys with one schema id.
 type Schemas struct {
 	ID         uint32  `json:"id"`
+	Name       *string `json:"name"` // as its registry has it; null when it was not asked or does not know
 	Placements float64 `json:"placements"`
 	Records    float64 `json:"records"`
 }

@@ -159,8 +159,12 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	if err := cfg.Validate(); err != nil {
 		return usageError{err}
 	}
+	names, err := judge.keys.names(&read.connectionFlags)
+	if err != nil {
+		return usageError{err}
+	}
 	boundMemory(cfg.Profile.Memory)
-	run := output{outputs: outputs, redact: judge.redact, saveProfile: judge.saveProfile, quiet: read.quiet}
+	run := output{outputs: outputs, redact: judge.redact, saveProfile: judge.saveProfile, quiet: read.quiet, names: names}
 	if len(args) == 1 {
 		return analyzeFile(cmd, args[0], cfg, run, read)
 	}
@@ -189,6 +193,7 @@ type output struct {
 	redact      bool
 	saveProfile string
 	quiet       bool
+	names       nameSchemas // nil: schema ids stay numbers
 }
 
 // concludeProfile judges a saved profile. With auto the partitioner comes from the keys, as it does for a topic; one that
@@ -247,6 +252,7 @@ func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) err
 			warn(cmd.ErrOrStderr(), "%s", note)
 		}
 	}
+	opt.SchemaNames = o.schemaNames(cmd, res)
 	report := reports.New(res, opt)
 	for _, out := range o.outputs {
 		if err := writeOutput(cmd.OutOrStdout(), out, report); err != nil {

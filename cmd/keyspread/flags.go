@@ -50,24 +50,12 @@ func (f *connectionFlags) config(cmd *cobra.Command) (kafka.Config, error) {
 	if f.timeout <= 0 {
 		return cfg, usageError{fmt.Errorf("--timeout %v: want a time above 0", f.timeout)}
 	}
-	layers := []struct {
-		name string
-		load func() (kafka.Properties, error)
-	}{
-		{f.commandConfig, func() (kafka.Properties, error) { return fromFile(f.commandConfig, kafka.ParseProperties) }},
-		{f.kcatConfig, func() (kafka.Properties, error) { return fromFile(f.kcatConfig, kafka.ParseKcat) }},
-		{"environment", func() (kafka.Properties, error) { return fromEnvironment(os.Environ()), nil }},
-		{"-X", func() (kafka.Properties, error) { return kafka.ParseSettings(f.settings) }},
+	layers, err := f.layers()
+	if err != nil {
+		return cfg, err
 	}
 	for _, l := range layers {
-		if l.name == "" {
-			continue
-		}
-		props, err := l.load()
-		if err != nil {
-			return cfg, usageError{fmt.Errorf("reading %s: %w", l.name, err)}
-		}
-		warnings, err := cfg.Apply(props)
+		warnings, err := cfg.Apply(withoutRegistry(l.props))
 		if err != nil {
 			return cfg, usageError{fmt.Errorf("%s: %w", l.name, err)}
 		}
@@ -82,6 +70,35 @@ func (f *connectionFlags) config(cmd *cobra.Command) (kafka.Config, error) {
 		return cfg, usageError{errors.New("no broker named: give --bootstrap-server host:port")}
 	}
 	return cfg, nil
+}
+
+// layer is the properties of one place; a later layer overrides an earlier one.
+type layer struct {
+	name  string
+	props kafka.Properties
+}
+
+func (f *connectionFlags) layers() ([]layer, error) {
+	var layers []layer
+	for _, l := range []struct {
+		name string
+		load func() (kafka.Properties, error)
+	}{
+		{f.commandConfig, func() (kafka.Properties, error) { return fromFile(f.commandConfig, kafka.ParseProperties) }},
+		{f.kcatConfig, func() (kafka.Properties, error) { return fromFile(f.kcatConfig, kafka.ParseKcat) }},
+		{"environment", func() (kafka.Properties, error) { return fromEnvironment(os.Environ()), nil }},
+		{"-X", func() (kafka.Properties, error) { return kafka.ParseSettings(f.settings) }},
+	} {
+		if l.name == "" {
+			continue
+		}
+		props, err := l.load()
+		if err != nil {
+			return nil, usageError{fmt.Errorf("reading %s: %w", l.name, err)}
+		}
+		layers = append(layers, layer{l.name, props})
+	}
+	return layers, nil
 }
 
 func fromFile(name string, parse func(io.Reader) (kafka.Properties, error)) (kafka.Properties, error) {
