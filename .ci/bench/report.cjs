@@ -68,4 +68,5 @@ for (const t of tools) {
 const peer = tools.find((t) => t.id === "clickhouse");
 console.log("\nAgainst ClickHouse:");
 for (const t of tools.filter((t) => t.own)) console.log(`- ${t.name}: ${(t.cpu / peer.cpu).toFixed(2)} of its CPU, 1/${(peer.mib / t.mib).toFixed(1)} of its memory`);
-console.log(`\nAll agree on the ${truth.length} heaviest keys; the heaviest has ${truth[0].lo} records, the last ${truth.at(-1).lo}.`);
+const [first, last] = [truth[0].lo, truth.at(-1).lo];
+console.log(`\nThe ${truth.length} heaviest keys, of ${first} to ${last} records, are the same by all exact counts and within all bounds.`);
