@@ -43,7 +43,10 @@ func TestDecodedKeys(t *testing.T) {
 		{"00 00000007 d400", "", "schema 7, raw: 0xd400", true}, // 42 in two bytes instead of one
 		{"00 00000007 8e00 6f726465722d31", "", "schema 7, raw: 0x8e006f726465722d31", true},
 		{"00 00000007 7b226964223a317d", "", `schema 7, JSON: {"id":1}`, true},
-		{"00 00000007 00 0a03616263", "", "schema 7, Protobuf: 0x000a03616263", true},
+		// Protobuf: no message indexes (0), then field 1 (0a: number 1, wire type 2), its length, its bytes.
+		{"00 00000007 00 0a03616263", "", "schema 7, Protobuf field 1: abc", true},
+		{"00 00000007 00 0a8300616263", "", "schema 7, Protobuf: 0x000a8300616263", true}, // the length in two bytes
+		{"00 00000007 00 0a03616263 1001", "", "schema 7, Protobuf: 0x000a036162631001", true},
 		{"00 00000007 0e 1b5b33316d2d31", keyform.AsConfluent, "schema 7, raw: 0x0e1b5b33316d2d31", true}, // no text
 		// Numbers.
 		{"000000000000002a", "", "42 (long)", true},

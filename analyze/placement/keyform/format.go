@@ -170,9 +170,31 @@ func showFrame(id uint32, payload []byte) Shown {
 	case k.Inner == JSON:
 		return Shown{Before: schema + ", JSON: ", Body: payload}
 	case k.Inner == Protobuf, isMessage(payload):
+		if field, body, ok := soleText(payload); ok {
+			return Shown{Before: schema + ", Protobuf field " + strconv.FormatUint(field, 10) + ": ", Body: body}
+		}
 		return Shown{Before: schema + ", Protobuf: ", Body: payload}
 	}
 	return Shown{Before: schema + ", raw: ", Body: payload}
+}
+
+// soleText reads a payload that is the schema's first message with one field, a text, written in as few bytes as it can
+// be: what most keys in Protobuf are.
+func soleText(payload []byte) (field uint64, text []byte, ok bool) {
+	if payload[0] != 0 {
+		return 0, nil, false
+	}
+	tag, n := binary.Uvarint(payload[1:])
+	if n <= 0 || tag&7 != 2 {
+		return 0, nil, false
+	}
+	size, m := binary.Uvarint(payload[1+n:])
+	if m <= 0 || size != uint64(len(payload)-1-n-m) {
+		return 0, nil, false
+	}
+	text = payload[1+n+m:]
+	least := binary.AppendUvarint(binary.AppendUvarint([]byte{0}, tag), size)
+	return tag >> 3, text, bytes.HasPrefix(payload, least) && len(least) == 1+n+m && isText(text)
 }
 
 // avroBody returns the bytes of an Avro string, and whether its length is written in as few bytes as it can be.
