@@ -211,8 +211,12 @@ func hotPartitionFinding(s *skew.Skew) finding.Finding {
 		for _, w := range k.Where {
 			if w.Partition == hottest {
 				f.Key, f.HasKey = k.Key, true
-				f.Do = fmt.Sprintf("Its heaviest key {key} is %s of it; a group does useful work on the equivalent of %.1f partitions.",
-					finding.Percent(float64(w.Lo.Of(s.Unit))/float64(s.Loads[hottest])), 1/hottestShare(s))
+				about := ""
+				if k.Share.Lo < k.Share.Hi {
+					about = "about "
+				}
+				f.Do = fmt.Sprintf("Its heaviest key {key} is %s%s of it; a group does useful work on the equivalent of %.1f partitions.",
+					about, finding.Percent(float64(w.Lo.Of(s.Unit))/float64(s.Loads[hottest])), 1/hottestShare(s))
 				return f
 			}
 		}
@@ -508,8 +512,8 @@ func unkeyedFindings(r *Result) []finding.Finding {
 
 func cardinalityFinding(r *Result) []finding.Finding {
 	n, keys := int64(r.Profile.NumPartitions), r.Distinct.Keys
-	if n < 2 || keys == 0 || keys >= fewKeysPerPart*n {
-		return nil
+	if n < 2 || keys == 0 || keys >= fewKeysPerPart*n || r.Sample != nil && r.Sample.Blocks < r.Sample.BlocksAll {
+		return nil // a sample does not know how many keys there are
 	}
 	chance := skew.ChanceCV(r.Profile.NumPartitions, effectiveKeys(r.Profile, keys))
 	f := finding.Finding{

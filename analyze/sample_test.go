@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"keyspread/analyze/finding"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
 	"keyspread/analyze/sample"
@@ -136,7 +138,8 @@ func TestRunSampledWhole(t *testing.T) {
 	}
 }
 
-// Limits end a sample and are named.
+// Limits end a sample and are named. They hold for its first round too, but for two blocks of each partition, and a
+// sample of fewer than 30 blocks warns.
 func TestRunSampledLimits(t *testing.T) {
 	src := burstTopic(t, 400_000, 0.10, 3)
 	for _, tc := range []struct {
@@ -145,6 +148,7 @@ func TestRunSampledLimits(t *testing.T) {
 		want   string
 	}{
 		{"records", func(c *sample.Config) { c.MaxRecords = 25_000 }, "max-records"},
+		{"few records", func(c *sample.Config) { c.MaxRecords = 5_000 }, "max-records"},
 		{"time", func(c *sample.Config) { c.Expired = func() bool { return true } }, "max-time"},
 	} {
 		cfg := DefaultConfig(parse(t, "java"))
@@ -158,6 +162,12 @@ func TestRunSampledLimits(t *testing.T) {
 		}
 		if res.Sample.Stopped != tc.want {
 			t.Errorf("%s: stopped by %q, want %q", tc.name, res.Sample.Stopped, tc.want)
+		}
+		if sc.MaxRecords > 0 && res.Sample.Records > max(sc.MaxRecords+12*sc.BlockSize, 12*2*sc.BlockSize) {
+			t.Errorf("%s: %d records read, want about %d", tc.name, res.Sample.Records, sc.MaxRecords)
+		}
+		if !slices.ContainsFunc(res.Findings, func(f finding.Finding) bool { return f.ID == finding.SampleTooSmall }) {
+			t.Errorf("%s: %d blocks, no finding says that they are few", tc.name, res.Sample.Blocks)
 		}
 	}
 }

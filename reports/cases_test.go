@@ -273,7 +273,7 @@ func sampledTopic(t testing.TB) *analyze.Result {
 // sampledGapsTopic was sampled under a limit that ended it early, where half of the offsets hold no record.
 func sampledGapsTopic(t testing.TB) *analyze.Result {
 	how := sample.DefaultConfig()
-	how.BlockSize, how.MaxRecords = 40, 100
+	how.BlockSize, how.MaxRecords = 40, 1600
 	return topic{name: "compacted.v1", partitions: 4, keys: append(evenKeys(2000), key("customer-42", 4000)), mix: true, gaps: true}.run(t, &how)
 }
 

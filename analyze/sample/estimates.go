@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"keyspread/analyze/profile"
 )
 
@@ -210,14 +208,19 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 		heaviest = heaviest[:mostKeys]
 	}
 	early, late := c.halves()
-	inFirst, inSecond := NewEstimator(early, float64(e.Records), alpha), NewEstimator(late, float64(e.Records), alpha)
 	var plain, strict [2]*Estimator
 	for u := range strata {
 		plain[u] = NewEstimator(strata[u], float64(e.Records), alpha)
 		strict[u] = NewEstimator(strata[u], float64(e.Records), hotAlpha)
 	}
-	// Bonferroni over the keys looked at, and a tenth of the level: rare bursty keys have heavier tails than Welch's t.
-	driftAlpha := alpha / 10 / float64(max(1, len(heaviest)))
+	compared := 0 // keys that are looked at for drift
+	for _, s := range heaviest {
+		if s.records >= leastForDrift {
+			compared++
+		}
+	}
+	// Bonferroni over them, and a tenth of the level: rare bursty keys have heavier tails than Welch's t.
+	driftAlpha := alpha / 10 / float64(max(1, compared))
 	for _, s := range heaviest {
 		k := KeyEstimate{Key: []byte(s.key), Records: s.records}
 		var parts [2][]Part
@@ -239,9 +242,12 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 			k.Hot[u] = strict[u].Share(parts[u])
 		}
 		if s.records >= leastForDrift {
-			k.Early, _ = inFirst.point(inEarly)
-			k.Late, _ = inSecond.point(inLate)
-			k.Drift = differ(k.Early, k.Late, driftAlpha)
+			first, ok := early.share(inEarly)
+			second, also := late.share(inLate)
+			if ok && also {
+				k.Early, k.Late = first, second
+				k.Drift = differ(first, second, driftAlpha)
+			}
 		}
 		e.Keys = append(e.Keys, k)
 	}
@@ -249,40 +255,6 @@ func (e *Estimates) keys(c *Collector, strata [2][]Stratum, alpha, hotAlpha floa
 
 // leastForDrift is how many records of a key a sample must hold before its two halves are compared.
 const leastForDrift = 100
-
-// halves returns the strata of records of the earlier and of the later blocks.
-func (c *Collector) halves() (early, late []Stratum) {
-	for i := range c.frame.partitions {
-		pf := &c.frame.partitions[i]
-		ce := c.cells[pf.id]
-		var sampledLate int64
-		for b := range pf.drawn {
-			if pf.later(b) {
-				sampledLate++
-			}
-		}
-		l := Stratum{
-			Blocks: pf.blocks - pf.blocks/2, Sampled: sampledLate,
-			Size: ce.late.y[profile.Records], Squares: ce.late.yy[profile.Records],
-		}
-		early = append(early, Stratum{
-			Blocks: pf.blocks / 2, Sampled: int64(len(pf.drawn)) - sampledLate,
-			Size: ce.size.y[profile.Records] - l.Size, Squares: ce.size.yy[profile.Records] - l.Squares,
-		})
-		late = append(late, l)
-	}
-	return early, late
-}
-
-// differ reports whether two shares from independent blocks differ beyond chance (Welch's t).
-func differ(a, b Estimate, alpha float64) bool {
-	se := math.Hypot(a.SE, b.SE)
-	df := math.Min(a.DF, b.DF)
-	if se == 0 || df < 2 {
-		return false
-	}
-	return math.Abs(a.Share-b.Share) > se*distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1-alpha/2)
-}
 
 // candidate estimates what one candidate would do.
 func (c *Collector) candidate(i int, strata [2][]Stratum, records, alpha float64) (ce CandidateEstimate) {

@@ -63,7 +63,7 @@ func Read(ctx context.Context, src source.Source, plan *source.Plan, cfg Config,
 	for i, p := range plan.Partitions {
 		coverage[i] = source.Coverage{Partition: p.ID, Err: p.Err}
 	}
-	want, stopped := int64(pilotBlocks), ""
+	want, stopped := pilot(cfg, frame, plan.DiskBytes()), ""
 	var e *Estimates
 	for stopped == "" {
 		round := *plan
@@ -81,6 +81,19 @@ func Read(ctx context.Context, src source.Source, plan *source.Plan, cfg Config,
 	e.finish(cfg, stopped, tau)
 	e.Concentration = collector.concentration(cfg.Alpha)
 	return e, coverage, nil
+}
+
+// pilot is how many blocks are read first: so many that a variance can be seen, unless the limits allow fewer by what
+// the range has on disk, 0 when that is not known.
+func pilot(cfg Config, f *Frame, diskBytes int64) int64 {
+	want := int64(pilotBlocks)
+	if cfg.MaxRecords > 0 {
+		want = min(want, cfg.MaxRecords/cfg.BlockSize)
+	}
+	if cfg.MaxBytes > 0 && diskBytes > 0 {
+		want = min(want, limited(f.Blocks(), float64(diskBytes), float64(cfg.MaxBytes)))
+	}
+	return max(want, 1)
 }
 
 // add sums the coverage of rounds.

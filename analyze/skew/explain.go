@@ -59,6 +59,7 @@ const (
 	visiblyUneven   = 1.05  // times the PAR that chance gives; below, significance is of no use to anyone
 	fewKeysPerPart  = 20.0
 	mostRemoved     = 3
+	aboveNoise      = 2.0 // standard deviations
 )
 
 // Explain says why the loads of a judged weight are uneven. e holds the estimates of a sample; nil otherwise.
@@ -90,7 +91,7 @@ func Explain(p *profile.Profile, s *Skew, cfg Config, e *sample.Estimates) Expla
 	x.EffectiveKeys = keys.Effective()
 	x.Expected = ByChance(keys, n, x.Observed)
 
-	for x.Removed < len(s.Top) && x.Removed < mostRemoved && s.Top[x.Removed].Verdict == Hot {
+	for x.Removed < len(s.Top) && x.Removed < mostRemoved && s.Top[x.Removed].Verdict == Hot && keys.standsOut(x.Removed, n) {
 		for _, w := range s.Top[x.Removed].Where {
 			i := index[w.Partition]
 			keyed[i] = max(0, keyed[i]-float64(w.Lo.Of(s.Unit))) // estimates of a sample can pass the load by their noise
@@ -104,6 +105,17 @@ func Explain(p *profile.Profile, s *Skew, cfg Config, e *sample.Estimates) Expla
 	}
 	x.Cause = x.cause(s, float64(n), asPredicted(p), cfg)
 	return x
+}
+
+// standsOut reports whether heavy key i alone lifts its partition of n by more than chance does with the lighter keys:
+// (n-1) w beside aboveNoise standard deviations of their loads, sqrt((n-1)/K_eff) of their mean. Where keys are few every one
+// can be hot, and still none is the reason.
+func (k Keys) standsOut(i int, n int32) bool {
+	if i >= len(k.Heavy) {
+		return false
+	}
+	rest := k.without(i + 1)
+	return float64(n-1)*k.Heavy[i] > aboveNoise*ChanceCV(n, rest.Effective())*rest.Total()
 }
 
 // asPredicted is the share of keyed records that are where the assumed partitioner puts them.
