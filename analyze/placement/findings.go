@@ -215,7 +215,7 @@ func (pl *Placement) drift() []finding.Finding {
 		What: fmt.Sprintf("%s written as different bytes, %s with %s of records; %s of them in different partitions. {key}: %s.",
 			finding.Plural(s.Keys, "logical key is", "logical keys are"), pl.atLeast(), finding.Percent(s.Records),
 			finding.Count(s.Split), listed(forms, "and")),
-		Do: "Use one key serializer in every producer; the spellings are different keys to Kafka.",
+		Do: "Use one key serializer, with one schema, in every producer; the spellings are different keys to Kafka.",
 	}}
 }
 

@@ -287,12 +287,13 @@ func (pl *Placement) spellings(r *recognised) {
 			if k.Split {
 				s.Split++
 			}
-			s.Records += float64(k.Records) / max(1, records)
+			s.Records += float64(k.Records)
 			s.List = append(s.List, k)
 		}
 		order = order[n:]
 	}
 	for _, s := range []*Several{&pl.Keys.Drift, &pl.Keys.ByID} {
+		s.Records /= max(1, records)
 		slices.SortStableFunc(s.List, func(a, b LogicalKey) int {
 			return cmp.Or(cmp.Compare(b.Records, a.Records), bytes.Compare(a.Spellings[0].Key, b.Spellings[0].Key))
 		})

@@ -205,7 +205,7 @@ func avroBody(payload []byte) (body []byte, minimal bool) {
 
 // showEnvelope shows the payload of a JSON envelope and a digest of what is around it, most of all the schema.
 func showEnvelope(key []byte) Shown {
-	payload, ok := connectPayload(bytes.TrimLeft(key, " \t\r\n"))
+	_, payload, ok := connectEnvelope(bytes.TrimLeft(key, " \t\r\n"))
 	at := bytes.LastIndex(key, payload)
 	if !ok || at < 0 {
 		return Shown{Body: key}

@@ -3,6 +3,7 @@ package keyform
 import (
 	"bytes"
 	"encoding/json"
+	"hash/crc32"
 	"strings"
 )
 
@@ -15,13 +16,13 @@ func recogniseJSON(key []byte) (Key, bool) {
 	if len(trimmed) == 0 || len(key) > mostJSON || !strings.ContainsRune(`{["`, rune(trimmed[0])) {
 		return Key{}, false
 	}
-	if payload, ok := connectPayload(trimmed); ok {
+	if schema, payload, ok := connectEnvelope(trimmed); ok {
 		canonical, ok := canonicalJSON(payload)
 		if !ok {
 			return Key{}, false
 		}
 		k := Key{Form: Envelope, Inner: JSON, Logical: logicalJSON(canonical), Display: compactJSON(payload)}
-		k.Spelling = spelling(key, nil)
+		k.Spelling, k.SchemaSum = spelling(key, nil), crc32.ChecksumIEEE(schema)
 		return k, true
 	}
 	canonical, ok := canonicalJSON(key)
@@ -31,22 +32,20 @@ func recogniseJSON(key []byte) (Key, bool) {
 	return Key{Form: JSON, Logical: logicalJSON(canonical), Display: compactJSON(key), Spelling: spelling(key, canonical)}, true
 }
 
-// connectPayload returns the payload of Kafka Connect's JsonConverter with schemas.enable=true: an object of exactly
-// schema and payload.
-func connectPayload(key []byte) (json.RawMessage, bool) {
+// connectEnvelope returns the parts of what Kafka Connect's JsonConverter writes with schemas.enable=true: an object of
+// exactly schema and payload.
+func connectEnvelope(key []byte) (schema, payload json.RawMessage, ok bool) {
 	if key[0] != '{' || !bytes.Contains(key, []byte(`"payload"`)) || !bytes.Contains(key, []byte(`"schema"`)) {
-		return nil, false
+		return nil, nil, false
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(key, &fields) != nil || len(fields) != 2 {
-		return nil, false
+		return nil, nil, false
 	}
 	schema, hasSchema := fields["schema"]
 	payload, hasPayload := fields["payload"]
-	if !hasSchema || !hasPayload || schema[0] != '{' && string(schema) != "null" {
-		return nil, false
-	}
-	return payload, true
+	ok = hasSchema && hasPayload && (schema[0] == '{' || string(schema) == "null")
+	return schema, payload, ok
 }
 
 // canonicalJSON writes a JSON text with sorted fields, no spaces and no needless escapes. Of a field that is given

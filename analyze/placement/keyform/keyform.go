@@ -9,6 +9,7 @@ package keyform
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,9 @@ type Key struct {
 	Start    int64  // of a window, ms
 	End      int64  // of a session window, ms
 
+	// SchemaSum is the CRC-32 of an envelope's schema as written. It tells schemas apart without showing them.
+	SchemaSum uint32
+
 	// Logical is one spelling for all keys that stand for the same thing: the number 42 in text, in 8 bytes and in a
 	// frame of any schema. It is for comparing, not for showing.
 	Logical string
@@ -75,6 +79,9 @@ func (k *Key) Label() string {
 	if k.Framed && k.Form == Confluent {
 		b.WriteString(" with schema ")
 		b.WriteString(strconv.FormatUint(uint64(k.SchemaID), 10))
+	}
+	if k.Form == Envelope {
+		fmt.Fprintf(&b, " %08x", k.SchemaSum)
 	}
 	if k.Form == Confluent || k.Form == TimeWindow || k.Form == SessionWindow {
 		b.WriteString(" of ")
