@@ -285,6 +285,15 @@ func causeFinding(r *Result) []finding.Finding {
 				finding.Plural(int64(x.Removed), "hot key", "hot keys"), s.Unit, finding.Times(x.ObservedWithout),
 				finding.Times(x.ExpectedWithout.Median), x.ExpectedWithout.P)
 		}
+	case skew.UnevenPartitioner:
+		f.ID = finding.UnevenPartitioner
+		f.What = fmt.Sprintf("The partitioner itself spreads these keys unevenly: %s (p = %.2g).", expected, x.Expected.P)
+		if x.Removed > 0 {
+			f.What = fmt.Sprintf("The partitioner itself spreads these keys unevenly: without %s, max/mean of keyed %s is %s where chance gives %s (p = %.2g).",
+				finding.Plural(int64(x.Removed), "hot key", "hot keys"), s.Unit, finding.Times(x.ObservedWithout),
+				finding.Times(x.ExpectedWithout.Median), x.ExpectedWithout.P)
+		}
+		f.Do = "See what another hash makes of them: keyspread plan --to-partitioner murmur2 --to N."
 	case skew.SeveralHeavyKeys:
 		f.ID = finding.SeveralHeavyKeys
 		f.What = fmt.Sprintf("Many keys are heavy: without the %s hottest, max/mean of keyed %s is still %s (%s with them).",

@@ -294,12 +294,13 @@ func skewSection(r *Report, d detail) section {
 
 // causes says in words what [skew.Cause] names.
 var causes = map[string]string{
-	skew.ByChanceOnly.String():     "nothing but chance",
-	skew.FewKeys.String():          "few keys: any hash spreads so few unevenly",
-	skew.HotKeys.String():          "hot keys; the rest is level",
-	skew.SeveralHeavyKeys.String(): "several heavy keys; without the hottest the rest is still uneven",
-	skew.UnkeyedTraffic.String():   "records without a key",
-	skew.NotHashed.String():        "not hashing: another rule placed these records",
+	skew.ByChanceOnly.String():      "nothing but chance",
+	skew.FewKeys.String():           "few keys: any hash spreads so few unevenly",
+	skew.HotKeys.String():           "hot keys; the rest is level",
+	skew.SeveralHeavyKeys.String():  "several heavy keys; without the hottest the rest is still uneven",
+	skew.UnkeyedTraffic.String():    "records without a key",
+	skew.UnevenPartitioner.String(): "the partitioner, which spreads these keys less evenly than a random hash",
+	skew.NotHashed.String():         "not hashing: another rule placed these records",
 }
 
 // chanceText says why loads are uneven, beside what chance alone would give.

@@ -17,14 +17,15 @@ const (
 	BoundedCounts       ID = "bounded-counts"
 	NoRecords           ID = "no-records"
 
-	SeveralHeavyKeys ID = "several-heavy-keys"
-	FewKeys          ID = "few-keys"
-	SkewByChance     ID = "skew-by-chance"
-	NotHashed        ID = "not-hashed"
-	UnkeyedTraffic   ID = "unkeyed-traffic"
-	SampleTooSmall   ID = "sample-too-small"
-	Drift            ID = "drift"
-	Burst            ID = "burst"
+	SeveralHeavyKeys  ID = "several-heavy-keys"
+	FewKeys           ID = "few-keys"
+	SkewByChance      ID = "skew-by-chance"
+	NotHashed         ID = "not-hashed"
+	UnkeyedTraffic    ID = "unkeyed-traffic"
+	UnevenPartitioner ID = "uneven-partitioner"
+	SampleTooSmall    ID = "sample-too-small"
+	Drift             ID = "drift"
+	Burst             ID = "burst"
 )
 
 // Entry is the long form of a finding.
@@ -118,6 +119,16 @@ partition count, an explicit partition, or one client pinned to a few partitions
 the rehashes, exceeds their median by 5 %, and fewer than 99.9 % of keyed records are where the partitioner puts them.`,
 		Do: `Find the rule before planning: "keyspread locate --partitioner all -n N KEY" shows where each known partitioner puts a
 key; look for a past increase of the partition count and for producers that set the partition themselves.`,
+	},
+	{
+		ID:    UnevenPartitioner,
+		Title: "a partitioner that spreads these keys badly",
+		Meaning: `The keys are where the partitioner puts them, and it puts them far less evenly than a random hash would: one that
+sends some keys to a partition of their own, or a weak hash (sums, String.hashCode) on keys of a regular shape.`,
+		Rule: `Reported when at least 99.9 % of keyed records are where the partitioner puts them, PAR without the hot keys exceeds
+r = 1.5 (--hot-ratio), and fewer than 0.2 % of the rehashes reach it.`,
+		Do: `"keyspread plan --to-partitioner murmur2 --to N" shows what another hash makes of the same keys. Changing it moves
+most keys, as a new partition count does; a rule made on purpose is best sized by its own hottest partition.`,
 	},
 	{
 		ID:    SeveralHeavyKeys,

@@ -10,13 +10,14 @@ type Cause uint8
 
 // The causes, from harmless to alarming.
 const (
-	NothingToExplain Cause = iota // fewer than two partitions, or no load
-	ByChanceOnly                  // what these keys give under any hash, and not much
-	FewKeys                       // uneven, as any hash spreads so few (effective) keys
-	HotKeys                       // up to three keys lift their partitions; without them the rest is level
-	SeveralHeavyKeys              // many keys are heavy; taking three away does not level the rest
-	UnkeyedTraffic                // the keyed records are level, those without a key are not
-	NotHashed                     // no hash gives this: another rule placed the records
+	NothingToExplain  Cause = iota // fewer than two partitions, or no load
+	ByChanceOnly                   // what these keys give under any hash, and not much
+	FewKeys                        // uneven, as any hash spreads so few (effective) keys
+	HotKeys                        // up to three keys lift their partitions; without them the rest is level
+	SeveralHeavyKeys               // many keys are heavy; taking three away does not level the rest
+	UnkeyedTraffic                 // the keyed records are level, those without a key are not
+	UnevenPartitioner              // the assumed partitioner placed the records, and a random hash is far more even
+	NotHashed                      // no hash gives this: another rule placed the records
 )
 
 // String returns the cause's name in reports and JSON.
@@ -32,6 +33,8 @@ func (c Cause) String() string {
 		return "several heavy keys"
 	case UnkeyedTraffic:
 		return "unkeyed traffic"
+	case UnevenPartitioner:
+		return "uneven partitioner"
 	case NotHashed:
 		return "not explained by hashing"
 	}
@@ -134,15 +137,19 @@ func asPredicted(p *profile.Profile) float64 {
 	return 1 - float64(elsewhere)/float64(keyed)
 }
 
-// cause draws the verdict. Loads that chance does not give are "not hashed" only when the assumed partitioner does not
-// give them either: real hashes of numbered keys are a little less even than a random one, and that is no finding.
+// cause draws the verdict. Loads that chance does not give are "not hashed" when the assumed partitioner does not give
+// them either. Where it does, it is what spreads these keys badly; but real hashes of numbered keys are a little less even
+// than a random one, and that is no finding before it makes a partition hot.
 func (x *Explanation) cause(s *Skew, n, predicted float64, cfg Config) Cause {
-	unhashed := func(observed float64, c Chance) bool {
-		return predicted < surelyPredicted && c.Rounds > 0 && c.P < notHashedP && observed > c.Median*visiblyUneven
+	beyond := func(observed float64, c Chance) bool {
+		return c.Rounds > 0 && c.P < notHashedP && observed > c.Median*visiblyUneven
 	}
+	without := beyond(x.ObservedWithout, x.ExpectedWithout)
 	switch {
-	case unhashed(x.Observed, x.Expected), unhashed(x.ObservedWithout, x.ExpectedWithout):
+	case predicted < surelyPredicted && (without || beyond(x.Observed, x.Expected)):
 		return NotHashed
+	case predicted >= surelyPredicted && without && x.ObservedWithout > cfg.HotRatio:
+		return UnevenPartitioner
 	case x.Removed > 0 && x.ObservedWithout <= cfg.HotRatio:
 		return HotKeys
 	case x.Removed > 0:

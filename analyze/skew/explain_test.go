@@ -19,6 +19,12 @@ func profileOf(t *testing.T, n int32, keys [][]byte, records []int64, place func
 	if err != nil {
 		t.Fatal(err)
 	}
+	return profileUnder(t, pt, n, keys, records, place)
+}
+
+// profileUnder is profileOf with another partitioner assumed.
+func profileUnder(t *testing.T, pt partitioner.Partitioner, n int32, keys [][]byte, records []int64, place func(i int) int32) *profile.Profile {
+	t.Helper()
 	parts := make([][]source.Record, n)
 	for i, k := range keys {
 		p := place(i)
@@ -139,6 +145,48 @@ func TestExplainSettings(t *testing.T) {
 	}
 	if wrong > 1 {
 		t.Errorf("%d of %d verdicts are wrong, want at most 1", wrong, topics*len(settings))
+	}
+}
+
+// shop gives every fifth key partition 0, as a rule for important customers does, and hashes the others.
+type shop struct{ partitioner.Partitioner }
+
+func (s shop) ID() string { return "exec:shop" }
+
+func (s shop) Place(key []byte, counts, out []int32) (bool, error) {
+	if key[len(key)-1]%5 == 0 {
+		clear(out)
+		return true, nil
+	}
+	return s.Partitioner.Place(key, counts, out)
+}
+
+// What the partitioner itself makes uneven is neither chance nor the work of another rule.
+func TestExplainUnevenPartitioner(t *testing.T) {
+	pt, err := partitioner.Parse("murmur2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := shop{pt}
+	keys, records := make([][]byte, 20_000), make([]int64, 20_000)
+	for i := range keys {
+		keys[i], records[i] = fmt.Appendf(nil, "customer-%d", i), 1
+	}
+	out := make([]int32, 1)
+	place := func(i int) int32 {
+		if _, err := own.Place(keys[i], []int32{12}, out); err != nil {
+			panic(err)
+		}
+		return out[0]
+	}
+	for _, c := range []struct {
+		assumed partitioner.Partitioner
+		want    Cause
+	}{{own, UnevenPartitioner}, {pt, NotHashed}} {
+		s := Judge(profileUnder(t, c.assumed, 12, keys, records, place), profile.Records, DefaultConfig(), nil)
+		if s.Explanation.Cause != c.want {
+			t.Errorf("under %s: %v of PAR %.2f, want %v", c.assumed.ID(), s.Explanation.Cause, s.Explanation.Observed, c.want)
+		}
 	}
 }
 
