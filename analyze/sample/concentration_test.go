@@ -109,7 +109,7 @@ func zipf(rng *rand.Rand, keys int, s float64) func(float64) int {
 // 92 %, less the simulation's own noise (three standard errors, over streams that are drawn anew), and a bias of at most
 // a quarter of the standard error. Taking records for independent is shown beside it.
 func TestConcentrationCoverage(t *testing.T) {
-	streams, samples, records := 4, 15, 200_000
+	streams, samples, records := 3, 15, 150_000
 	if *full {
 		streams, samples, records = 60, 50, 400_000
 	}
