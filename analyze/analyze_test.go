@@ -174,6 +174,29 @@ func TestRunHotKey(t *testing.T) {
 	checkPlans(t, pt, counts, res)
 }
 
+// Fifty even keys on fifty partitions are all above what one key may have. The reason comes first, not a list of them.
+func TestRunFewKeys(t *testing.T) {
+	t.Parallel()
+	pt := parse(t, "java")
+	res, err := Run(t.Context(), topicOf(t, pt, 50, customers(50, 200)), DefaultConfig(pt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := has(res.Findings, finding.FewKeys)
+	if few == nil || few.Severity != finding.Warning || !strings.Contains(few.What, "50 effective keys") {
+		t.Errorf("finding %+v of %v, want a warning of 50 effective keys", few, ids(res.Findings))
+	}
+	var hot []finding.Finding
+	for _, f := range res.Findings {
+		if f.ID == finding.HotKey {
+			hot = append(hot, f)
+		}
+	}
+	if len(hot) != 1 || hot[0].Severity != finding.Info || !strings.Contains(hot[0].What, "49 more keys are above it as well") {
+		t.Errorf("hot keys %+v, want one remark", hot)
+	}
+}
+
 // checkPlans recomputes every figure of the plans from the counts, key by key.
 func checkPlans(t *testing.T, pt partitioner.Partitioner, counts map[string]int, res *Result) {
 	t.Helper()

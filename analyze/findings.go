@@ -110,6 +110,7 @@ func hotKeyFindings(r *Result) []finding.Finding {
 	}
 	var fs []finding.Finding
 	more := 0
+	few := r.Records.Explanation.Cause == skew.FewKeys && r.Bytes.Explanation.Cause <= skew.FewKeys
 	for _, key := range order {
 		j := byKey[key]
 		v, unit, k := skew.NotHot, "", j.records
@@ -122,11 +123,18 @@ func hotKeyFindings(r *Result) []finding.Finding {
 		if v == skew.NotHot {
 			continue
 		}
-		if len(fs) == keysListed {
+		if len(fs) == keysListed || few && len(fs) > 0 {
 			more++
 			continue
 		}
 		fs = append(fs, hotKeyFinding(r, v, unit, k, j.records, j.bytes))
+	}
+	if few && more > 0 {
+		// Where every key is too heavy for its partition, a list of them is a list of the keys.
+		fs[0].Severity = finding.Info
+		fs[0].What += fmt.Sprintf(" %s above it as well; none stands out.", finding.Plural(int64(more), "more key is", "more keys are"))
+		fs[0].Do = "See few-keys: no single key is the reason."
+		return fs
 	}
 	if more > 0 {
 		fs = append(fs, finding.Finding{
@@ -300,7 +308,7 @@ func causeFinding(r *Result) []finding.Finding {
 			finding.Count(int64(x.Removed)), s.Unit, finding.Times(x.ObservedWithout), finding.Times(x.Observed))
 		f.Do = "Splitting one key does not level it; plan for the hottest partition, or assign the heavy keys by hand."
 	case skew.FewKeys:
-		f.ID, f.Severity = finding.FewKeys, finding.Info
+		f.ID = finding.FewKeys
 		f.What = fmt.Sprintf("Uneven as %s are under any hash: %s.", effectiveKeysText(s.Keys.Effective), expected)
 		f.Do = "A finer key levels it; another hash or count only reshuffles it."
 	case skew.UnkeyedTraffic:

@@ -144,7 +144,7 @@ keys by hand with a custom partitioner, at the price of keeping that table.`,
 		Title: "uneven because the keys are effectively few",
 		Meaning: `The loads are about as uneven as any hash makes them for so few effective keys (1/sum of squared shares). It is
 arithmetic, not a defect.`,
-		Rule: "Reported when PAR exceeds r = 1.5, no key is hot, and there are fewer than 20 effective keys per partition.",
+		Rule: "Reported when PAR exceeds r = 1.5, no hot key stands out from the others, and there are fewer than 20 effective keys per partition.",
 		Do:   "A finer key levels it; another hash or another partition count only reshuffles it.",
 	},
 	{
