@@ -91,29 +91,30 @@ func (w *PlacementWriter) name() string {
 }
 
 func writerText(w *PlacementWriter, n int32) string {
-	text := fmt.Sprintf("%s: %s of keyed records", w.name(), percentRange(exactOr(w.Records)))
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s of keyed records", w.name(), percentRange(exactOr(w.Records)))
 	if w.Partitioner != nil && w.NumPartitions != n {
-		text += fmt.Sprintf(", as at %d partitions", w.NumPartitions)
+		fmt.Fprintf(&text, ", as at %d partitions", w.NumPartitions)
 	}
 	if w.Hashes != "" && w.Hashes != wholeKey {
-		text += ", over " + w.Hashes
+		text.WriteString(", over " + w.Hashes)
 	}
 	if w.First != nil && w.Last != nil {
-		text += fmt.Sprintf(", from %s to %s", timeText(w.First), timeText(w.Last))
+		fmt.Fprintf(&text, ", from %s to %s", timeText(w.First), timeText(w.Last))
 	}
 	for i, e := range w.Examples {
 		if i == 0 {
-			text += "; only it explains "
+			text.WriteString("; only it explains ")
 		} else {
-			text += ", "
+			text.WriteString(", ")
 		}
 		if i == 2 {
-			text += "…"
+			text.WriteString("…")
 			break
 		}
-		text += fmt.Sprintf("%s in %d", e.Key.shown(), e.Partition)
+		fmt.Fprintf(&text, "%s in %d", e.Key.shown(), e.Partition)
 	}
-	return text
+	return text.String()
 }
 
 // wholeKey is what a writer hashes that needs no mention.
