@@ -69,17 +69,20 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 		p.EachWeight(func(w profile.Weight) { weights = append(weights, float64(w.Of(unit))) })
 		return newTwoPhase(nil, weights, 1, total).measures()
 	}
-	sampled := 0
+	limit := surelyKept * p.Missing().Of(unit)
+	var sampled, sure int
+	p.EachWeight(func(w profile.Weight) {
+		if w.Of(unit) > limit {
+			sure++
+		}
+	})
+	var lo, hi, rest []float64
 	p.EachSampled(func(profile.TopKey) bool { sampled++; return true })
 	if sampled < leastSampled {
 		return untold()
 	}
-	var lo, hi, rest []float64
 	heavy := map[string]bool{}
-	for _, t := range p.Top(max(takenAll, sampled), unit) {
-		if t.Lo.Of(unit) <= surelyKept*p.Missing().Of(unit) {
-			break
-		}
+	for _, t := range p.Top(min(sure, max(takenAll, sampled)), unit) {
 		heavy[string(t.Key)] = true
 		lo, hi = append(lo, float64(t.Lo.Of(unit))), append(hi, float64(t.Hi.Of(unit)))
 	}
