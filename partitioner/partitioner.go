@@ -36,7 +36,7 @@ type Partitioner interface {
 	Place(key []byte, counts []int32, out []int32) (keyed bool, err error)
 }
 
-// OutsideError says that the client itself answers a partition outside [0, n) for a key.
+// OutsideError says that the client itself answers a partition outside [0, n) for a key. Its text does not hold the key.
 type OutsideError struct {
 	Partitioner string
 	Key         []byte
@@ -45,8 +45,8 @@ type OutsideError struct {
 }
 
 func (e *OutsideError) Error() string {
-	return fmt.Sprintf("partitioner %s answers %d for key %q at %d partitions: the client itself leaves the range, so the record cannot be produced",
-		e.Partitioner, e.Answer, e.Key, e.Partitions)
+	return fmt.Sprintf("partitioner %s answers %d for this key at %d partitions: the client itself leaves the range, so the record cannot be produced",
+		e.Partitioner, e.Answer, e.Partitions)
 }
 
 // KeyError says that a client takes no such key: it refuses the null key, or it hashes text and the bytes are not valid

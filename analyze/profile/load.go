@@ -311,7 +311,7 @@ func (p *Partition) loadRow(r parquet.Row, lost map[Weight]uint32, nulls map[int
 	key := r[colKey].ByteArray()
 	h := xxh3.Hash128(key)
 	if p.keys.find(h, key) >= 0 {
-		return fmt.Errorf("key %q comes twice", key)
+		return errors.New("its key is that of an earlier row of the partition")
 	}
 	epoch, ok := lost[e]
 	if !ok {

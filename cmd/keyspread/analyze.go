@@ -141,6 +141,7 @@ func newAnalyzeCommand() *cobra.Command {
 // analyzeOrPlan runs the main job on a topic, or on a saved profile when one is named.
 func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *judgeFlags, plans planFlags) (err error) {
 	now := time.Now()
+	judge.partitioner.hideKeys = judge.redact
 	assumed, err := judge.partitioner.open(cmd.Context(), judge.partitioner.name, read.topic)
 	if err != nil {
 		return usageError{fmt.Errorf("--partitioner: %w", err)}

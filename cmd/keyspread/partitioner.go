@@ -24,6 +24,7 @@ type partitionerFlags struct {
 	config    []string
 	timeout   time.Duration
 	fallback  string
+	hideKeys  bool // in errors
 }
 
 func (f *partitionerFlags) register(cmd *cobra.Command) {
@@ -60,7 +61,7 @@ func (f *partitionerFlags) open(ctx context.Context, name, topic string) (opened
 		pt, err := partitioner.Parse(name)
 		return opened{pt, false, func() error { return nil }}, err
 	}
-	opt := custom.Options{Topic: topic, Classpath: f.classpath, Timeout: f.timeout, Config: map[string]string{}}
+	opt := custom.Options{Topic: topic, Classpath: f.classpath, Timeout: f.timeout, Config: map[string]string{}, HideKeys: f.hideKeys}
 	for _, c := range f.config {
 		key, value, ok := strings.Cut(c, "=")
 		if !ok || key == "" {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"keyspread/partitioner"
 )
 
 // window is how many requests may be on their way to a child or in its hands.
@@ -29,6 +31,7 @@ type child struct {
 	in      io.WriteCloser
 	out     io.ReadCloser
 	stderr  *tail
+	hide    bool // what may hold a key
 	timeout time.Duration
 	after   func(time.Duration, func()) func() bool
 	watch   watchdog
@@ -75,6 +78,7 @@ func startChild(ctx context.Context, id string, argv []string, startLimit time.D
 		next:    next,
 		cmd:     exec.Command(argv[0], argv[1:]...),
 		stderr:  &tail{most: opt.StderrTail},
+		hide:    opt.HideKeys,
 		timeout: opt.Timeout,
 		after:   opt.AfterFunc,
 
@@ -181,6 +185,9 @@ func (c *child) placeBatch(keys [][]byte, counts, out []int32, keyed []bool) ([]
 				failed, err := parseAnswer(payload, id, c.id, part, counts, cells, flags)
 				for f := range failed {
 					failed[f].Key += first
+					if c.hide {
+						failed[f].Err = &partitioner.KeyError{Partitioner: c.id, Reason: withheld}
+					}
 				}
 				failures[i] = failed
 				return err
@@ -233,7 +240,7 @@ func (c *child) read() *cause {
 	for {
 		if n, err := io.ReadFull(r, header[:]); err != nil {
 			if n > 0 {
-				return &cause{what: fmt.Sprintf("it ended its output within a frame, after %q", header[:n]), itself: true}
+				return &cause{what: fmt.Sprintf("it ended its output within a frame, after %d bytes", n), itself: true}
 			}
 			return &cause{what: "it ended its output", itself: true}
 		}
@@ -241,13 +248,15 @@ func (c *child) read() *cause {
 		select {
 		case j = <-c.sent:
 		default:
-			return &cause{what: fmt.Sprintf("it sent %q without having been asked", header)}
+			return &cause{what: textOf(&quoting{"it sent ", fmt.Sprintf("%q", header), " without having been asked"}, c.hide)}
 		}
 		size := int64(binary.BigEndian.Uint32(header[:]))
 		if size < 1 || size > j.maxAnswer {
 			more, _ := r.Peek(min(r.Buffered(), 60))
-			return &cause{what: fmt.Sprintf("it sent a frame of %d bytes where 1 to %d were due, beginning %q (stdout carries the protocol only)",
-				size, j.maxAnswer, append(header[:], more...))}
+			return &cause{what: textOf(&quoting{
+				"it sent ", fmt.Sprintf("a frame of %d bytes where 1 to %d were due, beginning %q", size, j.maxAnswer, append(header[:], more...)),
+				" (stdout carries the protocol only)",
+			}, c.hide)}
 		}
 		payload = payload[:0]
 		for int64(len(payload)) < size {
@@ -259,7 +268,7 @@ func (c *child) read() *cause {
 			}
 		}
 		if err := j.answer(payload, j.id); err != nil {
-			return &cause{what: err.Error()}
+			return &cause{what: textOf(err, c.hide)}
 		}
 		c.watch.answered()
 		j.answered <- struct{}{}
@@ -305,7 +314,7 @@ func (c *child) supervise() {
 	if why.itself && !c.readCause.itself {
 		why = c.readCause // it said why before it closed the pipe
 	}
-	failure := &ChildError{Partitioner: c.id, What: why.what, Next: c.next, Stderr: c.stderr.String(), Err: why.err}
+	failure := &ChildError{Partitioner: c.id, What: why.what, Next: c.next, Stderr: c.stderr.String(), Hide: c.hide, Err: why.err}
 	ended := !killed && c.cmd.ProcessState != nil
 	switch {
 	case why.farewell:

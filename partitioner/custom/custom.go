@@ -34,6 +34,9 @@ type Options struct {
 	// StderrTail is how many bytes at the end of the child's stderr are kept for errors; 0 means 4096.
 	StderrTail int
 
+	// HideKeys keeps out of errors whatever may hold a key: keys themselves, and all that a child says.
+	HideKeys bool
+
 	Env []string // of the child; nil means keyspread's own
 	Dir string   // in which the child works; "" means keyspread's own
 
@@ -184,11 +187,7 @@ func (p *P) PlaceBatch(keys [][]byte, counts, out []int32, keyed []bool) error {
 		return err
 	}
 	if len(failures) > 0 {
-		first := failures[0]
-		return &BatchError{
-			Partitioner: p.id, Failures: failures,
-			First: fmt.Sprintf("key %s at %d partitions", quoteKey(keys[first.Key]), counts[first.Count]),
-		}
+		return &BatchError{Partitioner: p.id, Failures: failures}
 	}
 	return nil
 }
@@ -211,11 +210,11 @@ type Failure struct {
 type BatchError struct {
 	Partitioner string
 	Failures    []Failure // ascending by key, then count; never empty
-	First       string    // the key and count of the first
 }
 
 func (e *BatchError) Error() string {
-	return fmt.Sprintf("%d placements failed, the first that of %s: %v", len(e.Failures), e.First, e.Failures[0].Err)
+	first := e.Failures[0]
+	return fmt.Sprintf("%d placements failed, the first that of key %d of the batch: %v", len(e.Failures), first.Key+1, first.Err)
 }
 
 // Unwrap returns the first failure's error.
@@ -227,6 +226,7 @@ type ChildError struct {
 	What        string // happened
 	Next        string // what the user can do
 	Stderr      string // the end of the child's, made printable
+	Hide        bool   // leave Stderr out of the text: it may hold keys
 	Err         error  // the cause, where there is one, such as context.Canceled
 }
 
@@ -236,8 +236,12 @@ func (e *ChildError) Error() string {
 	if e.Next != "" {
 		fmt.Fprintf(&b, "; %s", e.Next)
 	}
-	if e.Stderr == "" {
+	switch {
+	case e.Stderr == "":
 		b.WriteString("; it wrote nothing to stderr")
+		return b.String()
+	case e.Hide:
+		b.WriteString("; its stderr: " + withheld)
 		return b.String()
 	}
 	b.WriteString("; its stderr ends:")

@@ -208,7 +208,7 @@ func TestFailedKeys(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("failures:\ngot  %q\nwant %q", got, want)
 	}
-	if !strings.Contains(err.Error(), `4 placements failed, the first that of key "bad" at 12 partitions: `) {
+	if !strings.Contains(err.Error(), `4 placements failed, the first that of key 3 of the batch: `) {
 		t.Errorf("error is %q", err)
 	}
 	for i, key := range keys {
@@ -236,6 +236,37 @@ func TestSpreadAtOneCountIsUnkeyed(t *testing.T) {
 	out, keyed := make([]int32, 2), []bool{true}
 	if err := p.PlaceBatch([][]byte{[]byte("k")}, []int32{12, 24}, out, keyed); err != nil || keyed[0] || out[0] != -1 || out[1] != -1 {
 		t.Errorf("PlaceBatch = %v, %t, %v, want -1 twice, not keyed, no error", out, keyed[0], err)
+	}
+}
+
+// Under HideKeys no error holds a key or a word of the child's, whatever goes wrong.
+func TestHideKeys(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{
+		"dies", "chats", "otherready", "unasked", "diesafter=0", "high", "low", "garbage", "huge", "givesup", "noisy", "fails",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			spec, opt := testExec(t, mode)
+			opt.HideKeys = true
+			p, err := Open(t.Context(), spec, opt)
+			if err == nil {
+				keys := [][]byte{[]byte("bad"), []byte("bad")}
+				err = errors.Join(p.PlaceBatch(keys, []int32{12, 24}, make([]int32, 4), make([]bool, 2)), p.Close())
+			}
+			if err == nil {
+				t.Fatal("no error")
+			}
+			text := strings.ReplaceAll(err.Error(), spec, "")
+			if !strings.Contains(text, withheld) {
+				t.Errorf("error does not say what was withheld: %s", text)
+			}
+			for _, word := range []string{"bad", "child is", "Hello", "RHTTP", "out of luck", "no answer", "map is", "line 4999", "no: ", `\x`} {
+				if strings.Contains(text, word) {
+					t.Errorf("error holds %q: %s", word, text)
+				}
+			}
+		})
 	}
 }
 

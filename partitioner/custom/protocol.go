@@ -72,7 +72,7 @@ func parseReady(payload []byte) error {
 		return err
 	}
 	if len(payload) < 5 || payload[0] != kindReady || string(payload[1:5]) != magic {
-		return fmt.Errorf("it greets with %q instead of a ready frame", cut(payload))
+		return &quoting{"it greets with ", fmt.Sprintf("%q", cut(payload)), " instead of a ready frame"}
 	}
 	if len(payload) != 9 {
 		return fmt.Errorf("its ready frame has %d bytes instead of 9", len(payload))
@@ -132,7 +132,7 @@ func parseAnswer(payload []byte, id int32, who string, keys [][]byte, counts, ou
 	cells := len(keys) * len(counts)
 	fixed := 13 + 4*cells // kind, id, number of cells, cells, number of failures
 	if len(payload) < 9 || payload[0] != kindAnswer {
-		return nil, fmt.Errorf("it sent %q instead of an answer", cut(payload))
+		return nil, &quoting{"it sent ", fmt.Sprintf("%q", cut(payload)), " instead of an answer"}
 	}
 	if got := int32(binary.BigEndian.Uint32(payload[1:])); got != id {
 		return nil, fmt.Errorf("it answered request %d where request %d was due", got, id)
@@ -160,7 +160,10 @@ func parseAnswer(payload []byte, id int32, who string, keys [][]byte, counts, ou
 				bad++
 				p = -1
 			default:
-				return nil, fmt.Errorf("it answered partition %d for key %s at %d partitions, outside [0, %d)", p, quoteKey(keys[k]), n, n)
+				return nil, &quoting{
+					fmt.Sprintf("it answered partition %d for key ", p), quoteKey(keys[k]),
+					fmt.Sprintf(" at %d partitions, outside [0, %d)", n, n),
+				}
 			}
 			row[c] = p
 		}
@@ -210,7 +213,23 @@ func saidError(payload []byte) error {
 	if len(payload) < 5 || payload[0] != kindError || int64(binary.BigEndian.Uint32(payload[1:])) != int64(len(payload)-5) {
 		return nil
 	}
-	return fmt.Errorf("it gave up: %s", printable(payload[5:]))
+	return &quoting{"it gave up: ", printable(payload[5:]), ""}
+}
+
+// quoting is trouble with a child whose text quotes a key, or something the child sent, which can hold one.
+type quoting struct{ before, quote, after string }
+
+func (q *quoting) Error() string { return q.before + q.quote + q.after }
+
+// withheld stands for a quote under [Options.HideKeys].
+const withheld = "[withheld, as it may hold a key]"
+
+// textOf is the text of err, its quote withheld if so asked.
+func textOf(err error, hideKeys bool) string {
+	if q, ok := errors.AsType[*quoting](err); ok && hideKeys {
+		return q.before + withheld + q.after
+	}
+	return err.Error()
 }
 
 // cut returns the beginning of what a child sent, for an error.

@@ -72,7 +72,8 @@ type row struct {
 	line       int
 }
 
-// parseTable reads a table. name is the file's, for errors.
+// parseTable reads a table. name is the file's, for errors, which quote nothing of what the file holds: where columns are
+// mixed up or the header is missing, anything can be a key.
 func parseTable(name string, r io.Reader) (*table, error) {
 	t := &table{rows: make(map[string]*placements)}
 	in := bufio.NewReader(r)
@@ -127,7 +128,7 @@ func (t *table) add(r row) error {
 		p.at = append(p.at, placementAt{r.partitions, r.partition, r.line})
 	}
 	if earlier > 0 {
-		return fmt.Errorf("line %d: key %s is already placed by line %d; keep one of them", r.line, quoteKey(r.key), earlier)
+		return fmt.Errorf("line %d: its key is already placed by line %d; keep one of them", r.line, earlier)
 	}
 	if r.key == nil {
 		t.null = p
@@ -158,14 +159,14 @@ func (t *table) readCSV(in io.Reader) error {
 			keyed++
 		case "partition", "partitions":
 		default:
-			return fmt.Errorf("line 1: unknown column %q; the header names %s", name, columns)
+			return fmt.Errorf("line 1: column %d is not known; the header names %s", i+1, columns)
 		}
 		if slices.Contains(header[:i], header[i]) {
-			return fmt.Errorf("line 1: column %q comes twice", name)
+			return fmt.Errorf("line 1: column %q comes twice", header[i])
 		}
 	}
 	if keyed != 1 || !slices.Contains(header, "partition") {
-		return fmt.Errorf("line 1: the header %q does not name %s", strings.Join(header, ","), columns)
+		return fmt.Errorf("line 1: the header does not name %s", columns)
 	}
 	for {
 		fields, err := c.Read()
@@ -230,7 +231,10 @@ func parseObject(text []byte) (row, error) {
 		return r, errors.New("it is not UTF-8; write such a key as hex")
 	}
 	if err := json.Unmarshal(text, &members); err != nil {
-		return r, fmt.Errorf("it is no JSON object: %w", err)
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return r, fmt.Errorf("it is no JSON object: it breaks at byte %d", syntax.Offset)
+		}
+		return r, errors.New("it is no JSON object")
 	}
 	keyed, placed := 0, false
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -240,7 +244,9 @@ func parseObject(text []byte) (row, error) {
 		case "key", "hex", "base64":
 			keyed++
 			var value *string
-			if err = json.Unmarshal(raw, &value); err == nil && value != nil {
+			if json.Unmarshal(raw, &value) != nil {
+				err = errors.New("neither a string nor null")
+			} else if value != nil {
 				if strings.ContainsRune(*value, utf8.RuneError) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) && !bytes.ContainsRune(raw, utf8.RuneError) {
 					err = errors.New("half a surrogate pair is no text; write such a key as hex")
 				} else {
@@ -253,7 +259,7 @@ func parseObject(text []byte) (row, error) {
 		case "partitions":
 			r.partitions, err = parseCount(string(raw), 1)
 		default:
-			err = fmt.Errorf("unknown member; a row has %s", columns)
+			return r, fmt.Errorf("it has a member that is not known; a row has %s", columns)
 		}
 		if err != nil {
 			return r, fmt.Errorf("%q: %w", name, err)
@@ -269,14 +275,15 @@ func parseObject(text []byte) (row, error) {
 func decodeKey(column, value string) (key []byte, err error) {
 	switch column {
 	case "hex":
-		key, err = hex.DecodeString(value)
+		if key, err = hex.DecodeString(value); err != nil {
+			return nil, errors.New("not hexadecimal, two digits a byte") // the cause quotes the key
+		}
 	case "base64":
-		key, err = base64.StdEncoding.DecodeString(value)
+		if key, err = base64.StdEncoding.DecodeString(value); err != nil {
+			return nil, errors.New("not base64 with padding")
+		}
 	default:
 		key = []byte(value)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", value, err)
 	}
 	if key == nil {
 		key = []byte{}
@@ -287,7 +294,7 @@ func decodeKey(column, value string) (key []byte, err error) {
 func parseCount(value string, least int64) (int32, error) {
 	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 32)
 	if err != nil || n < least {
-		return 0, fmt.Errorf("%q is no whole number from %d to 2147483647", value, least)
+		return 0, fmt.Errorf("it is no whole number from %d to 2147483647", least)
 	}
 	return int32(n), nil
 }
