@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,8 +15,22 @@ import (
 )
 
 // Properties are settings by Kafka's names: those of the Java client and those of librdkafka. Values are kept as
-// secrets, so that printing them by accident shows nothing.
+// secrets, so that printing them by accident shows nothing. What stands where a name should and does not look like one
+// may be a secret too, such as a line of a private key that was not escaped: it is kept by its place, "line 3".
 type Properties map[string]Secret
+
+var (
+	nameForm  = regexp.MustCompile(`^[a-z0-9._-]{1,80}$`)
+	placeForm = regexp.MustCompile(`^(line|setting) [0-9]+$`)
+)
+
+// set keeps a property that was found as number n of its lines or settings.
+func (p Properties) set(what string, n int, name, value string) {
+	if !nameForm.MatchString(name) {
+		name = fmt.Sprintf("%s %d", what, n)
+	}
+	p[name] = Secret(value)
+}
 
 // ParseProperties reads a Java properties file (client.properties, as given to --command-config). ${...} is not
 // expanded. An error never quotes a value.
@@ -24,18 +39,34 @@ func ParseProperties(r io.Reader) (Properties, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := Properties{}
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
-	p, err := loader.LoadBytes(text)
-	if err != nil {
-		// The library's text quotes the file, which may hold a password.
-		return nil, errors.New("not a Java properties file: a \\u escape or a line is malformed")
-	}
-	all := make(Properties, p.Len())
-	for _, key := range p.Keys() {
-		v, _ := p.Get(key)
-		all[key] = Secret(v)
+	lines := strings.Split(string(text), "\n")
+	for i := 0; i < len(lines); {
+		// The library knows no line numbers, so it gets the lines of one property at a time.
+		first := i
+		for i++; i < len(lines) && continues(lines[first], lines[i-1]); i++ {
+		}
+		p, err := loader.LoadBytes([]byte(strings.Join(lines[first:i], "\n")))
+		if err != nil {
+			// The library's text quotes the file, which may hold a password.
+			return nil, fmt.Errorf("line %d: not a Java properties file: a \\u escape or a line is malformed", first+1)
+		}
+		for _, key := range p.Keys() {
+			value, _ := p.Get(key)
+			all.set("line", first+1, key, value)
+		}
 	}
 	return all, nil
+}
+
+// continues reports whether the property that begins at line first goes on after the line last: that one ends in a
+// backslash which no other escapes, and it is no comment.
+func continues(first, last string) bool {
+	if text := strings.TrimLeft(first, " \t\f"); text == "" || text[0] == '#' || text[0] == '!' {
+		return false
+	}
+	return (len(last)-len(strings.TrimRight(last, `\`)))%2 == 1
 }
 
 // ParseKcat reads a kcat configuration (key=value lines, # comments, nothing escaped). An error never quotes a value.
@@ -51,7 +82,7 @@ func ParseKcat(r io.Reader) (Properties, error) {
 		if !found {
 			return nil, fmt.Errorf("line %d: want key=value", n)
 		}
-		all[strings.TrimSpace(key)] = Secret(strings.TrimSpace(value))
+		all.set("line", n, strings.TrimSpace(key), strings.TrimSpace(value))
 	}
 	return all, lines.Err()
 }
@@ -64,7 +95,7 @@ func ParseSettings(args []string) (Properties, error) {
 		if !found || key == "" {
 			return nil, fmt.Errorf("-X number %d: want key=value, such as -X security.protocol=SSL", i+1)
 		}
-		all[strings.TrimSpace(key)] = Secret(value)
+		all.set("setting", i+1, strings.TrimSpace(key), value)
 	}
 	return all, nil
 }
@@ -130,7 +161,7 @@ func (c *Config) Apply(p Properties) (warnings []string, err error) {
 			continue
 		}
 		if !known {
-			warnings = append(warnings, fmt.Sprintf("property %q is not known and was ignored", k))
+			warnings = append(warnings, unknownProperty(k))
 			continue
 		}
 		if err := set(c, string(p[k])); err != nil {
@@ -138,6 +169,17 @@ func (c *Config) Apply(p Properties) (warnings []string, err error) {
 		}
 	}
 	return warnings, nil
+}
+
+// unknownProperty is the warning of a property that is not known. It quotes what looks like a name and nothing else.
+func unknownProperty(name string) string {
+	switch {
+	case nameForm.MatchString(name):
+		return fmt.Sprintf("property %q is not known and was ignored", name)
+	case placeForm.MatchString(name):
+		return name + " is no property and was ignored"
+	}
+	return "something that is no property was ignored"
 }
 
 func setServers(c *Config, v string) error {
@@ -228,6 +270,9 @@ func setJAAS(c *Config, v string) error {
 	}
 	if len(words) == 0 {
 		return errors.New("is empty")
+	}
+	if strings.Contains(words[0], "=") { // it may be the password
+		return errors.New("want a login module first, PlainLoginModule or ScramLoginModule")
 	}
 	module := words[0][strings.LastIndexByte(words[0], '.')+1:]
 	switch module {

@@ -105,6 +105,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"sasl.jaas.config=com.sun.security.auth.module.Krb5LoginModule required password=\"" + secret + "\";", []string{"Krb5LoginModule", "ScramLoginModule"}},
 		{"sasl.jaas.config=x.PlainLoginModule required username=\"u\" password=\"" + secret, []string{"quote"}},
 		{"sasl.jaas.config=x.PlainLoginModule required password=\"" + secret + "\";", []string{"username"}},
+		{"sasl.jaas.config=password=\"" + secret + "\";", []string{"login module first"}},
 		{"sasl.jaas.config=", []string{"empty"}},
 	} {
 		p, err := ParseSettings([]string{test.setting})
@@ -153,6 +154,50 @@ func TestParseErrorsDoNotQuoteValues(t *testing.T) {
 	for _, e := range []error{err, err2, err3} {
 		if e != nil && strings.Contains(e.Error(), secret) {
 			t.Errorf("error %q shows the secret", e)
+		}
+	}
+}
+
+// Lines of a private key that were not escaped stand where names should, as does a password after the wrong separator.
+func TestWarningsQuoteOnlyNames(t *testing.T) {
+	t.Parallel()
+	const secret = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
+	settings := func(text string) (Properties, error) { return ParseSettings(strings.Split(text, "\n")) }
+	java := func(text string) (Properties, error) { return ParseProperties(strings.NewReader(text)) }
+	kcat := func(text string) (Properties, error) { return ParseKcat(strings.NewReader(text)) }
+	long := strings.Repeat("a", 81)
+	for _, test := range []struct {
+		name  string
+		parse func(string) (Properties, error)
+		text  string
+		want  []string
+	}{
+		{
+			"a key in a Java file", java,
+			"# a\\\nclient.id=k\\\n  s\n\nssl.keystore.key=-----BEGIN PRIVATE KEY-----\n" + secret + "\n" + secret + "==\n-----END PRIVATE KEY-----\nzeta=1\n",
+			[]string{"line 6 is no property and was ignored", "line 7 is no property and was ignored", "line 8 is no property and was ignored", `property "zeta" is not known and was ignored`},
+		},
+		{"a key in a Java file with CRLF", java, "client.id=ks\r\n" + secret + "\r\n", []string{"line 2 is no property and was ignored"}},
+		{"a key in a kcat file", kcat, "client.id=ks\n\n" + secret + "==\n", []string{"line 3 is no property and was ignored"}},
+		{"-X", settings, "client.id=ks\nsasl.password:" + secret + "=", []string{"setting 2 is no property and was ignored"}},
+		{"-X in small letters", settings, "client.id=ks\nsasl.password:hunter2=", []string{"setting 2 is no property and was ignored"}},
+		{"too long", settings, "client.id=ks\n" + long + "=1\n" + long[1:] + "=1", []string{`property "` + long[1:] + `" is not known and was ignored`, "setting 2 is no property and was ignored"}},
+		{"made by hand", func(string) (Properties, error) { return Properties{"client.id": "ks", secret: ""}, nil }, "", []string{"something that is no property was ignored"}},
+	} {
+		p, err := test.parse(test.text)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		var c Config
+		warnings, err := c.Apply(p)
+		slices.Sort(warnings)
+		slices.Sort(test.want)
+		if err != nil || !slices.Equal(warnings, test.want) {
+			t.Errorf("%s: warnings %q and error %v, want %q", test.name, warnings, err, test.want)
+		}
+		if c.ClientID != "ks" {
+			t.Errorf("%s: client id %q, want ks", test.name, c.ClientID)
 		}
 	}
 }
