@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -164,8 +165,20 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	if err != nil {
 		return usageError{err}
 	}
+	files := []string{judge.saveProfile}
+	for _, o := range outputs {
+		files = append(files, o.File)
+	}
+	if err := checkTargets(files, args...); err != nil {
+		return usageError{err}
+	}
+	run := output{outputs: outputs, saveProfile: judge.saveProfile, quiet: read.quiet, names: names}
+	if judge.redact {
+		if run.redact, err = redactor(cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
 	boundMemory(cfg.Profile.Memory)
-	run := output{outputs: outputs, redact: judge.redact, saveProfile: judge.saveProfile, quiet: read.quiet, names: names}
 	if len(args) == 1 {
 		return analyzeFile(cmd, args[0], cfg, run, read)
 	}
@@ -191,7 +204,7 @@ func boundMemory(tables int64) {
 // output is where a result goes and how.
 type output struct {
 	outputs     []reports.Output
-	redact      bool
+	redact      *reports.Redactor // nil: keys are shown
 	saveProfile string
 	quiet       bool
 	names       nameSchemas // nil: schema ids stay numbers
@@ -239,15 +252,10 @@ func runAnalyze(cmd *cobra.Command, src source.Source, cfg analyze.Config, out o
 	return out.write(cmd, res, runErr)
 }
 
-// write writes the report to every output and the profile to its file, and returns how the run ended.
+// write writes the profile to its file and the report to every output, and returns how the run ended. One that cannot be
+// written is no reason to lose the others.
 func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) error {
-	opt := reports.Options{Version: toolVersion()}
-	if o.redact {
-		var err error
-		if opt.Redact, err = redactor(cmd.ErrOrStderr()); err != nil {
-			return err
-		}
-	}
+	opt := reports.Options{Version: toolVersion(), Redact: o.redact}
 	for _, note := range res.Notes {
 		if !o.quiet {
 			warn(cmd.ErrOrStderr(), "%s", note)
@@ -255,25 +263,23 @@ func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) err
 	}
 	opt.SchemaNames = o.schemaNames(cmd, res)
 	report := reports.New(res, opt)
-	for _, out := range o.outputs {
-		if err := writeOutput(cmd.OutOrStdout(), out, report); err != nil {
-			return err
-		}
-	}
+	var failed []error
 	if o.saveProfile != "" && res.Counted != nil {
-		if err := saveProfile(o.saveProfile, res.Counted); err != nil {
-			return err
+		failed = append(failed, saveProfile(o.saveProfile, res.Counted))
+	}
+	for _, out := range o.outputs {
+		err := writeOutput(cmd.OutOrStdout(), out, report)
+		if !errors.Is(err, syscall.EPIPE) { // a closed pipe is the reader's wish, not our failure
+			failed = append(failed, err)
 		}
 	}
 	switch {
 	case errors.Is(runErr, context.Canceled):
-		return errInterrupted
-	case runErr != nil:
-		return runErr
-	case !res.Complete:
-		return errors.New("not everything was read; the report names the partitions and the reasons")
+		runErr = errInterrupted
+	case runErr == nil && !res.Complete:
+		runErr = errors.New("not everything was read; the report names the partitions and the reasons")
 	}
-	return nil
+	return errors.Join(append(failed, runErr)...)
 }
 
 // redactor uses the secret of the environment, or one made up for this run.
@@ -288,7 +294,7 @@ func redactor(stderr io.Writer) (*reports.Redactor, error) {
 	}
 	redactor, err := reports.NewRedactor(secret)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", redactSecretEnv, err)
+		return nil, usageError{fmt.Errorf("%s: %w", redactSecretEnv, err)}
 	}
 	return redactor, nil
 }

@@ -105,7 +105,11 @@ func (f *generateFlags) run(cmd *cobra.Command) error {
 	case f.output != "" && format != "ndjson":
 		return usageError{fmt.Errorf("--output %q: want ndjson or ndjson=FILE", f.output)}
 	case f.output != "":
-		return f.toNDJSON(cmd.OutOrStdout(), file, stream, pt)
+		write := func(w io.Writer) error { return f.toNDJSON(w, stream, pt) }
+		if file == "" {
+			return write(cmd.OutOrStdout())
+		}
+		return writeFile(file, write)
 	}
 	return f.toTopic(cmd, stream, pt)
 }
@@ -210,16 +214,8 @@ type generated struct {
 	ValueSize int32   `json:"value_size"`
 }
 
-func (f *generateFlags) toNDJSON(stdout io.Writer, file string, stream *synthetic.Stream, pt partitioner.Partitioner) (err error) {
-	if file != "" {
-		out, err := os.Create(file)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, out.Close()) }()
-		stdout = out
-	}
-	w := bufio.NewWriterSize(stdout, 1<<16)
+func (f *generateFlags) toNDJSON(out io.Writer, stream *synthetic.Stream, pt partitioner.Partitioner) error {
+	w := bufio.NewWriterSize(out, 1<<16)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	counts, place, inTurn := []int32{f.partitions}, []int32{0}, int32(0)

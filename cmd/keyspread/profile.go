@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -44,23 +42,6 @@ func saveProfile(name string, p *profile.Profile) error {
 	return nil
 }
 
-// writeFile writes a file beside its place and moves it there when it is whole.
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(name), ".keyspread-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	if err := errors.Join(write(file), file.Chmod(0o644), file.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	return os.Rename(file.Name(), name)
-}
-
 func newMergeCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -75,6 +56,9 @@ partitions, or ranges of offsets. Overlapping ranges are refused by name. The or
 			}
 			if len(args) < 2 {
 				return usageError{fmt.Errorf("merging needs two profiles or more, got %d", len(args))}
+			}
+			if err := checkTargets([]string{output}, args...); err != nil {
+				return usageError{err}
 			}
 			profiles := make([]*profile.Profile, len(args))
 			for i, name := range args {
