@@ -110,5 +110,6 @@
 // fallback spreads is unkeyed when no asked count has a row; otherwise it has no answer at the counts without, a
 // [keyspread/partitioner.KeyError].
 //
-// Two rows for one key and count are refused with both lines, as is everything else that is not as described.
+// Two rows for one key and count are refused with both lines, as is everything else that is not as described, a line of
+// more than 16 MiB and a file of more than 256 MiB.
 package custom

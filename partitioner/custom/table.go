@@ -72,11 +72,39 @@ type row struct {
 	line       int
 }
 
+// A table is kept in memory and lists exceptions, so a file beyond these bounds is some other file, or has no end.
+const (
+	maxLine  = 16 << 20  // bytes
+	maxTable = 256 << 20 // bytes
+)
+
+// bounded fails when what it reads passes a bound, long before the memory does.
+type bounded struct {
+	io.Reader
+	size, line int // bytes so far, and of the last line
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.size += n
+	b.line += n
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		b.line = n - end - 1
+	}
+	switch {
+	case b.line > maxLine:
+		return n, fmt.Errorf("it has a line of more than %d MiB, so it is no table", maxLine>>20)
+	case b.size > maxTable:
+		return n, fmt.Errorf("it has more than %d MiB, too much for a table", maxTable>>20)
+	}
+	return n, err
+}
+
 // parseTable reads a table. name is the file's, for errors, which quote nothing of what the file holds: where columns are
 // mixed up or the header is missing, anything can be a key.
 func parseTable(name string, r io.Reader) (*table, error) {
 	t := &table{rows: make(map[string]*placements)}
-	in := bufio.NewReader(r)
+	in := bufio.NewReader(&bounded{Reader: r})
 	if bom, _ := in.Peek(3); string(bom) == "\xef\xbb\xbf" {
 		in.Discard(3)
 	}
@@ -201,9 +229,9 @@ func (t *table) readCSV(in io.Reader) error {
 
 func (t *table) readJSON(in io.Reader) error {
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 64<<20)
+	lines.Buffer(nil, maxLine+1<<16)
 	line := 0
-	for lines.Scan() {
+	for lines.Scan() && lines.Err() == nil { // what came before an error is no line
 		line++
 		text := bytes.TrimSpace(lines.Bytes())
 		if len(text) == 0 {

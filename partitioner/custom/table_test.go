@@ -3,6 +3,7 @@ package custom
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,6 +145,37 @@ func (s single) Place(key []byte, counts, out []int32) (bool, error) {
 		out[c] = p
 	}
 	return true, nil
+}
+
+// endless repeats a text for ever, or the beginning of it.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
+}
+
+// A file without an end is refused, before it fills the memory.
+func TestTableEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		head, rest string
+		want       string
+	}{
+		"one line":      {"", strings.Repeat("\x00", 1000), "it has a line of more than 16 MiB"},
+		"one JSON line": {"{", strings.Repeat(" ", 1000), "it has a line of more than 16 MiB"},
+	} {
+		_, err := parseTable("t", io.MultiReader(strings.NewReader(test.head), endless(test.rest)))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want an error with %q", name, err, test.want)
+		}
+	}
+	n, err := io.Copy(io.Discard, &bounded{Reader: endless(strings.Repeat("x\n", 1000))})
+	if err == nil || !strings.Contains(err.Error(), "it has more than 256 MiB") || n > maxTable+1<<20 {
+		t.Errorf("endless lines: got %v after %d bytes, want an error after %d", err, n, maxTable)
+	}
 }
 
 func TestTablePlaces(t *testing.T) {
