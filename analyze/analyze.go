@@ -33,6 +33,7 @@ type Config struct {
 	Refine      bool           // read a second time to make the keys listed exact, when the first read gave bounds
 	Profile     profile.Config // its Partitioner and Candidates are set by Run
 	KeyFormat   keyform.Format // how keys are to be shown; "" is keyform.Auto
+	Assigned    bool           // without Auto: the source has Partitioner place its keys, so that who did is no question
 }
 
 // DefaultConfig returns the defaults of the command line for an assumed partitioner.
@@ -292,7 +293,7 @@ func (c Config) placement() placement.Config {
 	pc := placement.DefaultConfig()
 	pc.Further, pc.KeyFormat = c.Further, c.KeyFormat
 	if !c.Auto {
-		pc.Assumed = c.Partitioner
+		pc.Assumed, pc.Assigned = c.Partitioner, c.Assigned
 	}
 	return pc
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"keyspread/analyze/finding"
+	"keyspread/analyze/placement"
 )
 
 // placementFacts says which partitioner the report is drawn with, who wrote the topic, and what its keys look like.
@@ -51,6 +52,8 @@ func answerText(r *Report) string {
 		text = "assumed partitioner " + r.Topic.Partitioner
 	}
 	switch {
+	case p.Answer == placement.Assigned.String():
+		return "placed here by " + r.Topic.Partitioner + ", as lines of keys name no partitions"
 	case len(p.Writers) == 1 && p.Answer == "explained":
 		w := p.Writers[0]
 		text += fmt.Sprintf(": %s places %s of keyed records", w.name(), percentRange(exactOr(w.Records)))

@@ -10,8 +10,14 @@ import (
 )
 
 // current returns the hypothesis that is likeliest to place the topic's next records: the writer that took over last,
-// or else the one with most records, under today's count.
+// or else the one with most records, under today's count. Keys that were placed while they were read have the assumed
+// partitioner.
 func (pl *Placement) current() (hypothesis, bool) {
+	if pl.Answer == Assigned && pl.cfg.Assumed != nil {
+		class := classOf(pl.cfg.Assumed)
+		i := slices.IndexFunc(pl.detector.placers, func(p placer) bool { return p.id == class })
+		return hypothesis{placer: i, n: pl.NumPartitions}, i >= 0
+	}
 	at, ok := pl.currentWriter()
 	if !ok {
 		return hypothesis{}, false

@@ -51,28 +51,60 @@ func collect(p *profile.Profile, limit, heaviest int) *evidence {
 			heavy[string(k.Key)] = true
 		}
 	}
-	for i := range p.Partitions {
-		p.Partitions[i].EachKey(func(k profile.Key) bool {
-			if len(k.Key) == 0 {
+	take := func(k profile.Key, ranked, isHeavy bool) {
+		if ranked || isHeavy {
+			ev.add(pair{
+				key: k.Key, partition: k.Partition, records: k.Lo.Records, first: k.First, last: k.Last,
+				ranked: ranked, heavy: isHeavy,
+			})
+		}
+	}
+	ranks := func(key []byte) bool { return below == sketch.MaxTheta || sketch.HashOf(key).Rank() < below }
+	if p.Mode() == profile.Exact {
+		for i := range p.Partitions {
+			p.Partitions[i].EachKey(func(k profile.Key) bool {
+				if len(k.Key) > 0 {
+					ev.counted += k.Lo.Records
+					take(k, ranks(k.Key), len(heavy) > 0 && heavy[string(k.Key)])
+				}
 				return true
-			}
-			ev.counted += k.Lo.Records
-			isHeavy := len(heavy) > 0 && heavy[string(k.Key)]
-			ranked := below == sketch.MaxTheta || sketch.HashOf(k.Key).Rank() < below
-			if ranked || isHeavy {
-				ev.add(pair{
-					key: k.Key, partition: k.Partition, records: k.Lo.Records, first: k.First, last: k.Last,
-					ranked: ranked, heavy: isHeavy,
-				})
-			}
-			return true
-		})
+			})
+		}
+	} else {
+		ev.collectSample(p, heaviest, ranks, take)
 	}
 	ev.population = int64(ev.ranked)
 	if below < sketch.MaxTheta {
 		ev.population = max(ev.held, int64(float64(ev.ranked)/(float64(below)/float64(sketch.MaxTheta))))
 	}
 	return ev
+}
+
+// collectSample takes the pairs of the key sample, and the heaviest keys. The rest of a table in bounded mode is only
+// counted: its keys need not be hashed for it.
+func (ev *evidence) collectSample(p *profile.Profile, heaviest int, ranks func([]byte) bool, take func(k profile.Key, ranked, heavy bool)) {
+	p.EachWeight(func(w profile.Weight) { ev.counted += w.Records })
+	if empty, ok := p.Lookup([]byte{}); ok {
+		ev.counted -= empty.Lo.Records
+	}
+	top := p.Top(heaviest, profile.Records)
+	heavy := make(map[string]bool, len(top))
+	for _, t := range top {
+		heavy[string(t.Key)] = true
+		for _, k := range t.Where {
+			if len(k.Key) > 0 {
+				take(k, ranks(k.Key), true)
+			}
+		}
+	}
+	p.EachSampled(func(t profile.TopKey) bool {
+		if len(t.Key) > 0 && !heavy[string(t.Key)] && ranks(t.Key) {
+			for _, k := range t.Where {
+				take(k, true, false)
+			}
+		}
+		return true
+	})
 }
 
 func (ev *evidence) add(p pair) {

@@ -23,6 +23,7 @@ const (
 	Partly                    // one writer, and keys that no known partitioner explains
 	Ambiguous                 // several explanations fit and the keys do not decide between them
 	Unexplained               // no known partitioner
+	Assigned                  // no one wrote it: the tool placed the keys itself
 )
 
 // String returns the answer's name in reports and JSON.
@@ -38,6 +39,8 @@ func (a Answer) String() string {
 		return "ambiguous"
 	case Unexplained:
 		return "unexplained"
+	case Assigned:
+		return "assigned"
 	}
 	return "too-few-keys"
 }
@@ -45,6 +48,10 @@ func (a Answer) String() string {
 // Config says how placement is judged.
 type Config struct {
 	Assumed partitioner.Partitioner   // the one the user named; nil: none
+	// Assigned says that the keys were placed by Assumed while they were read, as a file of keys has no partitions. Who
+	// placed them is then no question; what their bytes spell still is.
+	Assigned bool
+
 	Further []partitioner.Partitioner // compared beside the classes: the user's own
 
 	MaxKeys       int     // placements compared at most, beside those of the heaviest keys
@@ -173,7 +180,6 @@ func Judge(p *profile.Profile, cfg Config) *Placement {
 	}
 	seen := recognise(ev)
 	d := newDetector(ev, further, seen.overs(ev))
-	d.run()
 	pl := &Placement{
 		NumPartitions: p.NumPartitions, cfg: cfg, detector: d,
 		Coverage: Coverage{Placements: int64(len(ev.pairs)), Held: ev.held, All: ev.all},
@@ -181,6 +187,12 @@ func Judge(p *profile.Profile, cfg Config) *Placement {
 	if ev.records > 0 {
 		pl.Coverage.Records = float64(ev.counted) / float64(ev.records)
 	}
+	if cfg.Assigned {
+		pl.Answer = Assigned
+		pl.keyBytes(seen)
+		return pl
+	}
+	d.run()
 	pl.SeveralKeys = p.Distinct().SeveralPartitions
 	pl.shares()
 	pl.fits()

@@ -92,20 +92,39 @@ func (p *Profile) SampleFraction() float64 { return math.Ldexp(1, -int(p.sampleL
 // exact, and Where names every partition that has it. In exact mode all keys are in it. Keys come in the order of
 // [Partition.EachKey], partition by partition, each where it is first named.
 func (p *Profile) EachSampled(f func(TopKey) bool) {
+	p.eachSampled(func(group []place) bool { return f(p.sum(group)) })
+}
+
+// EachSampledWeight is [Profile.EachSampled] without the places; it allocates nothing.
+func (p *Profile) EachSampledWeight(f func(key []byte, w Weight)) {
+	p.eachSampled(func(group []place) bool {
+		var w Weight
+		for _, at := range group {
+			part := &p.Partitions[at.part]
+			w = w.Add(part.weightOf(part.keys.entry(int(at.entry))))
+		}
+		f(p.keyAt(group[0]), w)
+		return true
+	})
+}
+
+func (p *Profile) eachSampled(f func(group []place) bool) {
 	sh, top := p.sharedOnce(), p.sampleLevel()
+	var one [1]place
 	for i := range p.Partitions {
 		for j := range p.Partitions[i].NumKeys() {
 			at := place{int32(i), int32(j)}
 			if top > 0 && p.levelAt(at) < top {
 				continue
 			}
-			group := []place{at}
+			one[0] = at
+			group := one[:]
 			if g, ok := sh.member[at]; ok {
 				if group = sh.groups[g]; group[0] != at {
 					continue
 				}
 			}
-			if !f(p.sum(group)) {
+			if !f(group) {
 				return
 			}
 		}

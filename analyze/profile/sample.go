@@ -79,6 +79,9 @@ func (p *Partition) sampleLevel() uint32 {
 // appendRanks appends the ranks of the keys in the sample of the given level, which is not below the partition's own.
 func (p *Partition) appendRanks(ranks []uint64, level uint32) []uint64 {
 	for i := range p.NumKeys() {
+		if p.keys.sample != nil && p.keys.entry(i).meta&metaLevel < level {
+			continue // before its key is hashed
+		}
 		if r := sketch.HashOf(p.keys.keyOf(p.keys.entry(i))).Rank(); r > 0 && r < thetaAt(level) {
 			ranks = append(ranks, r)
 		}

@@ -68,9 +68,9 @@ func (k Keys) Effective() float64 {
 	return t * t / squares
 }
 
-// without returns the keys less the n heaviest.
+// without returns the keys less the n heaviest, or less all heavy ones where they are fewer.
 func (k Keys) without(n int) Keys {
-	k.Heavy = k.Heavy[n:]
+	k.Heavy = k.Heavy[min(n, len(k.Heavy)):]
 	return k
 }
 

@@ -175,11 +175,9 @@ func weigh(p *profile.Profile, unit profile.Unit) Keys {
 	for i := range p.Partitions {
 		part := &p.Partitions[i]
 		var listed int64
-		part.EachKey(func(key profile.Key) bool {
-			w := float64(key.Lo.Of(unit))
-			listed += key.Lo.Of(unit)
-			squares += w * w
-			return true
+		part.EachWeight(func(w profile.Weight) {
+			listed += w.Of(unit)
+			squares += float64(w.Of(unit)) * float64(w.Of(unit))
 		})
 		k.Rest += float64(part.Total.Of(unit) - part.NullKey.Of(unit))
 		lost := part.Total.Of(unit) - part.NullKey.Of(unit) - listed

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
 	"keyspread/analyze/source"
 	"keyspread/partitioner"
 )
@@ -220,5 +221,19 @@ func TestExplainUnkeyed(t *testing.T) {
 	s := Judge(p, profile.Records, DefaultConfig(), nil)
 	if s.Explanation.Cause != UnkeyedTraffic {
 		t.Errorf("cause %v, want unkeyed traffic; PAR %v, keyed PAR %v", s.Explanation.Cause, s.Measures.PAR, s.Explanation.Observed)
+	}
+}
+
+// A sample of a few records lists a hot key that it has not seen often enough to weigh: there is none to take away.
+func TestExplainHotKeyUnweighed(t *testing.T) {
+	p := profileOf(t, 2, [][]byte{[]byte("a"), []byte("a")}, []int64{1, 1}, func(i int) int32 { return int32(i) })
+	s := Skew{Unit: profile.Records, Total: 2, Top: []Key{{Verdict: Hot}}}
+	if x := Explain(p, &s, DefaultConfig(), &sample.Estimates{Records: 2}); x.Removed != 0 {
+		t.Errorf("took %d keys away, want none", x.Removed)
+	}
+	for n := range 3 {
+		if rest := (Keys{Heavy: []float64{1}, Rest: 2}).without(n); len(rest.Heavy) != max(0, 1-n) || rest.Rest != 2 {
+			t.Errorf("one heavy key without %d: got %v", n, rest)
+		}
 	}
 }

@@ -69,29 +69,22 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 		p.EachWeight(func(w profile.Weight) { weights = append(weights, float64(w.Of(unit))) })
 		return newTwoPhase(nil, weights, 1, total).measures()
 	}
-	limit := surelyKept * p.Missing().Of(unit)
-	var sampled, sure int
-	p.EachWeight(func(w profile.Weight) {
-		if w.Of(unit) > limit {
-			sure++
-		}
-	})
 	var lo, hi, rest []float64
-	p.EachSampled(func(profile.TopKey) bool { sampled++; return true })
-	if sampled < leastSampled {
-		return untold()
-	}
 	heavy := map[string]bool{}
-	for _, t := range p.Top(min(sure, max(takenAll, sampled)), unit) {
+	for _, t := range surelyHeavy(p, unit) {
 		heavy[string(t.Key)] = true
 		lo, hi = append(lo, float64(t.Lo.Of(unit))), append(hi, float64(t.Hi.Of(unit)))
 	}
-	p.EachSampled(func(t profile.TopKey) bool {
-		if !heavy[string(t.Key)] {
-			rest = append(rest, float64(t.Lo.Of(unit)))
+	sampled := 0
+	p.EachSampledWeight(func(key []byte, w profile.Weight) {
+		sampled++
+		if len(heavy) == 0 || !heavy[string(key)] {
+			rest = append(rest, float64(w.Of(unit)))
 		}
-		return true
 	})
+	if sampled < leastSampled {
+		return untold()
+	}
 	m := newTwoPhase(lo, rest, theta, total).measures()
 	if !slices.Equal(lo, hi) {
 		m.cover(newTwoPhase(hi, rest, theta, total).measures())
@@ -106,6 +99,25 @@ const (
 	// not depend on what is sampled, and sampled keys lose nothing.
 	surelyKept = 10
 )
+
+// surelyHeavy returns the keys that the first phase takes: those that weigh surelyKept times what a table can have lost,
+// as many as the sample has at most.
+func surelyHeavy(p *profile.Profile, unit profile.Unit) []profile.TopKey {
+	limit := surelyKept * p.Missing().Of(unit)
+	light := func(t profile.TopKey) bool { return t.Lo.Of(unit) <= limit }
+	top := p.Top(takenAll, unit)
+	if end := slices.IndexFunc(top, light); end >= 0 {
+		return top[:end]
+	}
+	var sure, sampled int
+	p.EachWeight(func(w profile.Weight) {
+		if w.Of(unit) > limit {
+			sure++
+		}
+	})
+	p.EachSampledWeight(func([]byte, profile.Weight) { sampled++ })
+	return p.Top(min(sure, max(takenAll, sampled)), unit)
+}
 
 // cover widens the intervals to those of o.
 func (m *KeyMeasures) cover(o KeyMeasures) {

@@ -103,7 +103,7 @@ func analyzeKeys(cmd *cobra.Command, name string, size int64, start []byte, in i
 	}
 	cfg.Sample = nil
 	if format == dump.Lines {
-		cfg.Auto = false // lines are placed by the assumed partitioner: there is nothing to tell it from
+		cfg.Auto, cfg.Assigned = false, true // lines are placed by the assumed partitioner: there is nothing to tell it from
 	}
 	src, err := dump.New(dump.Config{
 		Name: name, Format: format, NumPartitions: read.file.partitions, Partitioner: cfg.Partitioner, Size: size,
