@@ -57,10 +57,13 @@ func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output
 		}
 		return concludeProfile(cmd, name, cfg, out)
 	}
-	return analyzeKeys(cmd, name, size, start, struct {
-		io.Reader
-		io.Closer
-	}{buffered, in}, cfg, out, read)
+	return analyzeKeys(cmd, name, size, bufferedInput{buffered, in}, cfg, out, read)
+}
+
+// bufferedInput is a file that can be looked ahead in.
+type bufferedInput struct {
+	*bufio.Reader
+	io.Closer
 }
 
 // openInput opens a file, or standard input for "-". size is 0 when it is not known.
@@ -86,14 +89,13 @@ func openInput(cmd *cobra.Command, name string) (in io.ReadCloser, size int64, e
 }
 
 // analyzeKeys counts a file of keys. It is read whole: a file has no offsets to draw blocks from.
-func analyzeKeys(cmd *cobra.Command, name string, size int64, start []byte, in io.ReadCloser, cfg analyze.Config, out output, read *readFlags) error {
+func analyzeKeys(cmd *cobra.Command, name string, size int64, in bufferedInput, cfg analyze.Config, out output, read *readFlags) error {
 	defer in.Close()
-	format := dump.Lines
-	if bytes.HasPrefix(start, []byte("{")) {
-		format = dump.NDJSON
+	format, err := dump.Detect(in.Reader)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
 	}
 	if read.file.format != "" {
-		var err error
 		if format, err = dump.ParseFormat(read.file.format); err != nil {
 			return usageError{fmt.Errorf("--input-format: %w", err)}
 		}

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"keyspread/analyze/source"
 	"keyspread/partitioner"
@@ -116,7 +118,15 @@ func TestBadLines(t *testing.T) {
 		{`{"key":7}`, "neither a string nor null"},
 		{`{"partition":1}`, "no key"},
 		{`[1]`, "not a JSON object"},
-		{`{"hex":"0"}`, "decoding the key"},
+		{`{"hex":"0"}`, `"hex" is not hexadecimal`},
+		{`{"base64":"kafka"}`, `"base64" is not base64`},
+		{`{"key":"a","partition":"0"}`, `"partition" is not a whole number`},
+		{`{"key":"a" "b"}`, "broken at byte 12"},
+		{"{\"key\":\"a\xff\"}", `write it as "hex" or "base64"`},
+		{`{"key":"\ud83d"}`, "not UTF-8"},
+		{`{"key":"\ud83dx"}`, "not UTF-8"},
+		{`{"key":"\ude00\ud83d"}`, "not UTF-8"},
+		{`{"key":"\\ufffd\ud83d\ufffd"}`, "not UTF-8"},
 		{`{"hex":"00","base64":"AA=="}`, "want one of them"},
 		{`{"key":"a","partition":12}`, "partition 12 of a topic of 12"},
 		{`{"key":"a","partition":-1}`, "negative"},
@@ -130,6 +140,62 @@ func TestBadLines(t *testing.T) {
 		if len(got) != 1 || got[0].key != "kafka" {
 			t.Errorf("%s: got %v, want the record before it", tc.line, got)
 		}
+	}
+}
+
+// Text that looks like what must be refused, and is none.
+func TestNDJSONText(t *testing.T) {
+	text := `{"key":"\ud83d\ude00"}
+{"key":"\ufffd�"}
+{"key":"\\ud83d\\"}
+{"key":"a","other":"` + "\xff" + `\ud83d"}
+{"key":"\u00e9\n\""}
+`
+	got, _, err := readAll(t, NDJSON, 1, "java", text, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"😀", "\ufffd\ufffd", `\ud83d\`, "a", "é\n\""} {
+		if i >= len(got) || got[i].key != want {
+			t.Errorf("line %d is not read as %q: %v", i+1, want, got)
+		}
+	}
+}
+
+// A byte order mark and blanks before the first record are not part of it, however little is read at once.
+func TestStart(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want Format
+		keys []string
+	}{
+		{"", Lines, nil},
+		{"\ufeff", Lines, nil},
+		{"\ufeffa\n\ufeffb\n", Lines, []string{"a", "\ufeffb"}},
+		{" a\n", Lines, []string{" a"}},
+		{"\xef\xbba", Lines, []string{"\xef\xbba"}},
+		{"\ufeff{\"key\":\"a\"}", NDJSON, []string{"a"}},
+		{" \t{\"key\":\"a\"}\n \n{\"key\":\"b\"}", NDJSON, []string{"a", "b"}},
+		{"\ufeff\r\n\n {\"key\":\"a\"}\n", NDJSON, []string{"a"}},
+		{strings.Repeat(" ", 5000), Lines, []string{strings.Repeat(" ", 5000)}},
+	} {
+		for _, step := range []int{1, 1 << 20} {
+			format, err := Detect(bufio.NewReader(&slow{strings.NewReader(tc.text), step}))
+			if err != nil || format != tc.want {
+				t.Errorf("%.20q: format %v, error %v, want %v", tc.text, format, err, tc.want)
+			}
+			got, _, err := readAll(t, tc.want, 1, "java", tc.text, step)
+			var keys []string
+			for _, r := range got {
+				keys = append(keys, r.key)
+			}
+			if err != nil || !slices.Equal(keys, tc.keys) {
+				t.Errorf("%.20q: keys %.20q, error %v, want %.20q", tc.text, keys, err, tc.keys)
+			}
+		}
+	}
+	if _, err := Detect(bufio.NewReader(iotest.ErrReader(io.ErrClosedPipe))); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a file that cannot be read: %v", err)
 	}
 }
 

@@ -1,12 +1,16 @@
 package dump
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"keyspread/analyze/source"
 )
@@ -25,12 +29,13 @@ type object struct {
 	HeaderSize *int64          `json:"header_size"`
 }
 
-// parse reads one line and returns its record and the partition it names, -1 when it names none.
+// parse reads one line and returns its record and the partition it names, -1 when it names none. Its errors quote nothing
+// of the line, which may be a key.
 func (o *objects) parse(line []byte) (r source.Record, partition int32, err error) {
 	r.Timestamp = -1
 	var members object
 	if err := json.Unmarshal(line, &members); err != nil {
-		return r, -1, fmt.Errorf("not a JSON object of a record: %w", err)
+		return r, -1, jsonError(err)
 	}
 	if r.Key, err = o.key(&members); err != nil {
 		return r, -1, err
@@ -68,13 +73,23 @@ func (o *objects) key(line *object) ([]byte, error) {
 	case line.Hex != nil && line.Base64 != nil:
 		return nil, errors.New(`both "hex" and "base64" are there: want one of them`)
 	case line.Hex != nil:
-		raw, decode = line.Hex, func(dst []byte, s string) ([]byte, error) { return hex.AppendDecode(dst, []byte(s)) }
+		raw, decode = line.Hex, func(dst []byte, s string) ([]byte, error) {
+			if dst, err := hex.AppendDecode(dst, []byte(s)); err == nil {
+				return dst, nil
+			}
+			return nil, errors.New(`"hex" is not hexadecimal, two digits a byte`) // the cause quotes the key
+		}
 	case line.Base64 != nil:
 		raw, decode = line.Base64, func(dst []byte, s string) ([]byte, error) {
-			return base64.StdEncoding.AppendDecode(dst, []byte(s))
+			if dst, err := base64.StdEncoding.AppendDecode(dst, []byte(s)); err == nil {
+				return dst, nil
+			}
+			return nil, errors.New(`"base64" is not base64 with padding`)
 		}
 	case raw == nil:
 		return nil, errors.New(`no key: want "key", "hex" or "base64", null for the null key`)
+	case !isText(raw):
+		return nil, errors.New(`the key is not UTF-8, so it would be read as another one: write it as "hex" or "base64"`)
 	}
 	if string(raw) == "null" {
 		return nil, nil
@@ -86,10 +101,57 @@ func (o *objects) key(line *object) ([]byte, error) {
 	start := len(o.arena)
 	arena, err := decode(o.arena, text)
 	if err != nil {
-		return nil, fmt.Errorf("decoding the key: %w", err)
+		return nil, err
 	}
 	o.arena = arena
 	return arena[start:len(arena):len(arena)], nil
+}
+
+// jsonError says where or in which member a line is wrong.
+func jsonError(err error) error {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("not a JSON object of a record: broken at byte %d", syntax.Offset)
+	}
+	if member, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && member.Field != "" {
+		return fmt.Errorf("not a JSON object of a record: %q is not a whole number", member.Field)
+	}
+	return errors.New("not a JSON object of a record")
+}
+
+// isText reports whether a JSON value holds text as it was meant: UTF-8, and no half of a surrogate pair. Decoding it
+// would replace what is neither.
+func isText(raw []byte) bool {
+	if !utf8.Valid(raw) {
+		return false
+	}
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return true
+		}
+		r, size := escaped(raw[i:])
+		if utf16.IsSurrogate(r) {
+			low, more := escaped(raw[i+size:])
+			if utf16.DecodeRune(r, low) == utf8.RuneError {
+				return false
+			}
+			size += more
+		}
+		raw = raw[i+size:]
+	}
+}
+
+// escaped returns the code unit that raw begins with as \uXXXX and the bytes it takes; 0 for any other beginning, of
+// which at most two bytes are taken: an escape of one character.
+func escaped(raw []byte) (unit rune, size int) {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return 0, min(2, len(raw))
+	}
+	n, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	if err != nil {
+		return 0, 2
+	}
+	return rune(n), 6
 }
 
 func (o *objects) reset() { o.arena = o.arena[:0] }

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -38,6 +39,27 @@ func ParseFormat(s string) (Format, error) {
 		return 0, fmt.Errorf("unknown input format %q: want lines or ndjson", s)
 	}
 	return Format(i), nil
+}
+
+// bom may begin a file; it belongs to no line.
+var bom = []byte("\ufeff")
+
+// Detect tells the format by the first character of a file that is no blank, not counting a byte order mark: a brace
+// begins NDJSON. It consumes nothing. Its error is in's.
+func Detect(in *bufio.Reader) (Format, error) {
+	for n := 1; ; n = in.Buffered() + 1 {
+		_, err := in.Peek(n)
+		start, _ := in.Peek(in.Buffered())
+		start = bytes.TrimLeft(bytes.TrimPrefix(start, bom), " \t\r\n")
+		switch {
+		case len(start) > 0 && start[0] == '{':
+			return NDJSON, nil
+		case len(start) > 0 && !bytes.HasPrefix(bom, start), err == io.EOF, errors.Is(err, bufio.ErrBufferFull):
+			return Lines, nil
+		case err != nil:
+			return Lines, err
+		}
+	}
 }
 
 // Config describes a dump.
@@ -175,6 +197,9 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 
 // lines takes every whole line of b, and at the end the rest, and returns how many bytes it took.
 func (r *reader) lines(b []byte, last bool) (used int, err error) {
+	if r.line == 0 && bytes.HasPrefix(b, bom) {
+		used = len(bom)
+	}
 	for {
 		end := bytes.IndexByte(b[used:], '\n')
 		line := b[used:]
@@ -204,7 +229,7 @@ func (r *reader) take(line []byte) error {
 	rec := source.Record{Timestamp: -1, Key: line}
 	partition := int32(-1)
 	if r.config.Format == NDJSON {
-		if len(line) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			return nil
 		}
 		var err error
