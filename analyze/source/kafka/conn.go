@@ -39,7 +39,10 @@ var spoken = map[protocol.ApiKey]versionRange{
 var needed = []protocol.ApiKey{protocol.Fetch, protocol.ListOffsets, protocol.Metadata}
 
 const (
-	// maxControlFrame bounds the answers that are not Fetch; metadata of 100,000 partitions is about 5 MB.
+	// maxGreetingFrame bounds the answers that make a connection ready, when it is not known yet who is there; a list of
+	// versions is about 1 KB.
+	maxGreetingFrame = 1 << 20
+	// maxControlFrame bounds the other answers that are not Fetch; metadata of 100,000 partitions is about 5 MB.
 	maxControlFrame = 64 << 20
 	// maxFetchFrame bounds a Fetch answer. A broker sends at least one whole batch, however large.
 	maxFetchFrame = 1 << 30
@@ -425,16 +428,36 @@ func (c *conn) roundTrip(msg protocol.Message) (protocol.Message, error) {
 	if err := c.send(msg, 0); err != nil {
 		return nil, err
 	}
+	key, limit := msg.ApiKey(), maxControlFrame
+	switch key {
+	case protocol.ApiVersions, protocol.SaslHandshake, protocol.SaslAuthenticate:
+		limit = maxGreetingFrame
+	}
 	var err error
-	if c.frame, err = c.receive(c.frame, maxControlFrame); err != nil {
+	if c.frame, err = c.receive(c.frame, limit); err != nil {
 		return nil, err
 	}
-	_, answer, err := protocol.ReadResponse(bytes.NewReader(c.frame), msg.ApiKey(), c.versions[msg.ApiKey()])
+	if err := checkLayout(c.frame[8:], key, c.versions[key]); err != nil {
+		return nil, &malformedError{key, err}
+	}
+	_, answer, err := protocol.ReadResponse(bytes.NewReader(c.frame), key, c.versions[key])
 	if err != nil {
-		return nil, fmt.Errorf("reading the answer to %s: %w", msg.ApiKey(), err)
+		return nil, &malformedError{key, err}
 	}
 	return answer, nil
 }
+
+// malformedError says that an answer makes no sense. Asking again would bring the same.
+type malformedError struct {
+	request protocol.ApiKey
+	err     error
+}
+
+func (e *malformedError) Error() string {
+	return fmt.Sprintf("reading the answer to %s: %v", e.request, e.err)
+}
+
+func (e *malformedError) Unwrap() error { return e.err }
 
 // shortNetError turns the network's errors into words without the addresses the caller names anyway.
 func shortNetError(err error) error {

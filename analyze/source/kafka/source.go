@@ -312,7 +312,8 @@ func passing(err error) bool {
 	}
 	var auth *AuthError
 	var denied *TopicAuthorizationError
-	return !errors.As(err, &auth) && !errors.As(err, &denied) && !errors.Is(err, context.Canceled)
+	var malformed *malformedError
+	return !errors.As(err, &auth) && !errors.As(err, &denied) && !errors.As(err, &malformed) && !errors.Is(err, context.Canceled)
 }
 
 // allRefused reports whether not one of the leaders could be connected to. That is a wrong address rather than a broker
