@@ -47,7 +47,7 @@ func (a Answer) String() string {
 
 // Config says how placement is judged.
 type Config struct {
-	Assumed partitioner.Partitioner   // the one the user named; nil: none
+	Assumed partitioner.Partitioner // the one the user named; nil: none
 	// Assigned says that the keys were placed by Assumed while they were read, as a file of keys has no partitions. Who
 	// placed them is then no question; what their bytes spell still is.
 	Assigned bool
