@@ -70,6 +70,7 @@ type dialer struct {
 	tls            *tls.Config    // nil: plaintext
 	mechanism      sasl.Mechanism // nil: no SASL
 	username       string         // for error texts
+	password       Secret         // which they must not hold
 }
 
 // dial connects to address until ctx ends. Its error is a *ConnectError or an *AuthError.
@@ -154,9 +155,9 @@ func (d *dialer) shakeHands(ctx context.Context, secured *tls.Conn, address stri
 	case err == nil:
 		return nil
 	case errors.As(err, &authority):
-		return &hintError{authority, "give the authority's certificate in ssl.ca.location (librdkafka) or a PEM ssl.truststore.location (Java)"}
+		return &hintError{&foreignError{authority}, "give the authority's certificate in ssl.ca.location (librdkafka) or a PEM ssl.truststore.location (Java)"}
 	case errors.As(err, &name):
-		return &hintError{name, "connect by a name the certificate holds, or set ssl.endpoint.identification.algorithm= to skip this check"}
+		return &hintError{&foreignError{name}, "connect by a name the certificate holds, or set ssl.endpoint.identification.algorithm= to skip this check"}
 	case errors.As(err, &record):
 		return errTLSToPlaintext
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET):
@@ -165,7 +166,7 @@ func (d *dialer) shakeHands(ctx context.Context, secured *tls.Conn, address stri
 		}
 		return fmt.Errorf("TLS handshake: %w", errClosed)
 	}
-	return fmt.Errorf("TLS handshake: %w", err)
+	return fmt.Errorf("TLS handshake: %w", &foreignError{err})
 }
 
 // hintError is an error with what to check.
@@ -288,7 +289,8 @@ func (d *dialer) authenticate(ctx context.Context, c *conn) error {
 	switch code := Code(shake.ErrorCode); code {
 	case codeNone:
 	case codeUnsupportedMechanism:
-		return fail(fmt.Errorf("the broker does not offer this mechanism, it offers %q: set sasl.mechanism", shake.Mechanisms))
+		return fail(fmt.Errorf("the broker does not offer this mechanism, it offers %s: set sasl.mechanism",
+			foreign(fmt.Sprintf("%q", shake.Mechanisms))))
 	case codeIllegalSASLState:
 		return fail(errors.New("the listener does without SASL: use PLAINTEXT or SSL as security.protocol, or another port"))
 	default:
@@ -311,15 +313,23 @@ func (d *dialer) authenticate(ctx context.Context, c *conn) error {
 		answer := m.(*saslauthenticate.Response)
 		if answer.ErrorCode != 0 {
 			if answer.ErrorMessage != "" {
-				return fail(errors.New(answer.ErrorMessage))
+				return fail(errors.New(d.said(answer.ErrorMessage)))
 			}
 			return fail(Code(answer.ErrorCode))
 		}
 		if done, message, err = state.Next(ctx, answer.AuthBytes); err != nil {
-			return fail(fmt.Errorf("the broker's side of the exchange does not fit: %w", err))
+			return fail(fmt.Errorf("the broker's side of the exchange does not fit: %s", d.said(err.Error())))
 		}
 	}
 	return nil
+}
+
+// said makes a text of the broker's fit to be shown, also one that repeats the password.
+func (d *dialer) said(text string) string {
+	if d.password != "" {
+		text = strings.ReplaceAll(text, string(d.password), "***")
+	}
+	return foreign(text)
 }
 
 // Close closes the connection.

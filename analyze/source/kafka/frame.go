@@ -44,7 +44,7 @@ func (a *answer) parse(body []byte, version int16, topic string) error {
 	const minTopic, minAborted = 2 + 4, 8 + 8
 	for range r.count(minTopic) {
 		if name := r.string(); r.err == nil && string(name) != topic {
-			return fmt.Errorf("reading the answer to Fetch: it is for topic %q", name)
+			return fmt.Errorf("reading the answer to Fetch: it is for topic \"%s\"", foreign(string(name)))
 		}
 		for range r.count(minPart(version)) {
 			p := answerPart{logStartOffset: -1, preferredReplica: -1, abortedFrom: len(a.aborted)}

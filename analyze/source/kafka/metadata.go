@@ -71,7 +71,7 @@ func (s *Source) metadata(ctx context.Context) (*cluster, error) {
 	}
 	c := &cluster{brokers: make(map[int32]string, len(answer.Brokers))}
 	for _, b := range answer.Brokers {
-		c.brokers[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+		c.brokers[b.NodeID] = net.JoinHostPort(foreign(b.Host), strconv.Itoa(int(b.Port)))
 	}
 	s.brokers.learn(c.brokers)
 	for _, t := range answer.Topics {
@@ -106,8 +106,8 @@ func (s *Source) metadata(ctx context.Context) (*cluster, error) {
 	return nil, fmt.Errorf("the cluster answered for other topics than %q", s.config.Topic)
 }
 
-// Topics lists the cluster's topics this user may describe, sorted, without the internal ones. It is for completion
-// and for naming topics near a mistyped one.
+// Topics lists the cluster's topics this user may describe, sorted, without the internal ones and those of names that
+// Kafka does not allow. It is for completion and for naming topics near a mistyped one.
 func (s *Source) Topics(ctx context.Context) ([]string, error) {
 	answer, _, err := s.askAny(ctx, &metadata.Request{TopicNames: nil})
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Source) Topics(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for _, t := range answer.Topics {
-		if t.ErrorCode == 0 && !t.IsInternal {
+		if t.ErrorCode == 0 && !t.IsInternal && validTopic(t.Name) {
 			names = append(names, t.Name)
 		}
 	}

@@ -45,6 +45,7 @@ func New(c Config) (*Source, error) {
 				tls:            tlsConfig,
 				mechanism:      mechanism,
 				username:       c.Security.Username,
+				password:       c.Security.Password,
 			},
 			bootstrap: c.BootstrapServers,
 			timeout:   c.ConnectTimeout,
