@@ -10,9 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// TestMain makes the test binary act as keyspread when a script calls it by that name.
+// TestMain makes the test binary act as keyspread, or as a partitioner that tells tales, when called by that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"keyspread": main})
+	testscript.Main(m, map[string]func(){"keyspread": main, "talechild": taleChild})
 }
 
 // TestScript runs the built tool as a person would, one behaviour a script. Each script has a broker of its own
