@@ -120,7 +120,7 @@ func TestBadLines(t *testing.T) {
 		{`[1]`, "not a JSON object"},
 		{`{"hex":"0"}`, `"hex" is not hexadecimal`},
 		{`{"base64":"kafka"}`, `"base64" is not base64`},
-		{`{"key":"a","partition":"0"}`, `"partition" is not a whole number`},
+		{`{"key":"a","partition":"0"}`, `"partition" is no whole number`},
 		{`{"key":"a" "b"}`, "broken at byte 12"},
 		{"{\"key\":\"a\xff\"}", `write it as "hex" or "base64"`},
 		{`{"key":"\ud83d"}`, "not UTF-8"},

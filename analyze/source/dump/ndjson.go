@@ -16,7 +16,10 @@ import (
 )
 
 // objects reads lines of NDJSON. The keys it makes live in its arena until reset.
-type objects struct{ arena []byte }
+type objects struct {
+	arena []byte
+	line  object
+}
 
 // object is a line's members that are looked at.
 type object struct {
@@ -33,11 +36,12 @@ type object struct {
 // of the line, which may be a key.
 func (o *objects) parse(line []byte) (r source.Record, partition int32, err error) {
 	r.Timestamp = -1
-	var members object
-	if err := json.Unmarshal(line, &members); err != nil {
+	members := &o.line
+	*members = object{}
+	if err := json.Unmarshal(line, members); err != nil {
 		return r, -1, jsonError(err)
 	}
-	if r.Key, err = o.key(&members); err != nil {
+	if r.Key, err = o.key(members); err != nil {
 		return r, -1, err
 	}
 	for _, size := range []struct {
@@ -68,20 +72,20 @@ func (o *objects) parse(line []byte) (r source.Record, partition int32, err erro
 // key decodes the one member that holds the key. hex or base64 beside a null "key" wins: that is how a writer says that
 // the key is no text.
 func (o *objects) key(line *object) ([]byte, error) {
-	raw, decode := line.Key, func(dst []byte, s string) ([]byte, error) { return append(dst, s...), nil }
+	raw, decode := line.Key, func(dst, text []byte) ([]byte, error) { return append(dst, text...), nil }
 	switch {
 	case line.Hex != nil && line.Base64 != nil:
 		return nil, errors.New(`both "hex" and "base64" are there: want one of them`)
 	case line.Hex != nil:
-		raw, decode = line.Hex, func(dst []byte, s string) ([]byte, error) {
-			if dst, err := hex.AppendDecode(dst, []byte(s)); err == nil {
+		raw, decode = line.Hex, func(dst, text []byte) ([]byte, error) {
+			if dst, err := hex.AppendDecode(dst, text); err == nil {
 				return dst, nil
 			}
 			return nil, errors.New(`"hex" is not hexadecimal, two digits a byte`) // the cause quotes the key
 		}
 	case line.Base64 != nil:
-		raw, decode = line.Base64, func(dst []byte, s string) ([]byte, error) {
-			if dst, err := base64.StdEncoding.AppendDecode(dst, []byte(s)); err == nil {
+		raw, decode = line.Base64, func(dst, text []byte) ([]byte, error) {
+			if dst, err := base64.StdEncoding.AppendDecode(dst, text); err == nil {
 				return dst, nil
 			}
 			return nil, errors.New(`"base64" is not base64 with padding`)
@@ -94,9 +98,16 @@ func (o *objects) key(line *object) ([]byte, error) {
 	if string(raw) == "null" {
 		return nil, nil
 	}
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
+	if raw[0] != '"' {
 		return nil, errors.New("the key is neither a string nor null")
+	}
+	text := []byte(raw[1 : len(raw)-1])
+	if bytes.IndexByte(text, '\\') >= 0 {
+		var unescaped string
+		if err := json.Unmarshal(raw, &unescaped); err != nil {
+			return nil, jsonError(err)
+		}
+		text = []byte(unescaped)
 	}
 	start := len(o.arena)
 	arena, err := decode(o.arena, text)
@@ -113,7 +124,7 @@ func jsonError(err error) error {
 		return fmt.Errorf("not a JSON object of a record: broken at byte %d", syntax.Offset)
 	}
 	if member, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && member.Field != "" {
-		return fmt.Errorf("not a JSON object of a record: %q is not a whole number", member.Field)
+		return fmt.Errorf("not a JSON object of a record: %q is no whole number, or out of range", member.Field)
 	}
 	return errors.New("not a JSON object of a record")
 }
