@@ -32,8 +32,8 @@ type object struct {
 	HeaderSize *int64          `json:"header_size"`
 }
 
-// parse reads one line and returns its record and the partition it names, -1 when it names none. Its errors quote nothing
-// of the line, which may be a key.
+// parse reads one line and returns its record and the partition it names, -1 when it names none. Its errors quote
+// nothing of the line, which may be a key.
 func (o *objects) parse(line []byte) (r source.Record, partition int32, err error) {
 	r.Timestamp = -1
 	members := &o.line
