@@ -94,6 +94,9 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 		if f.sample.mode == sampleBlocks {
 			return cfg, nil, errors.New("--sample blocks excludes --save-profile, --shard and --refine: a sample has no profile of the topic")
 		}
+		if limits := f.sample.limits(); len(limits) > 0 {
+			return cfg, nil, fmt.Errorf("--save-profile, --shard and --refine read everything: they exclude %s", strings.Join(limits, ", "))
+		}
 		cfg.Sample = nil
 	}
 	var outputs []reports.Output
@@ -182,7 +185,7 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	if len(args) == 1 {
 		return analyzeFile(cmd, args[0], cfg, run, read)
 	}
-	src, err := read.open(cmd, now, cfg.SampleOver > 0)
+	src, err := read.open(cmd, now, cfg.SampleOver > 0 || judge.sample.maxBytes != "")
 	if err != nil {
 		return err
 	}

@@ -45,9 +45,10 @@
 // # How much is read
 //
 // Everything, or a range of it (--since, --until, --tail, --partitions, --offsets). A range larger than --full-under on
-// disk is sampled: random blocks of offsets, and every figure comes with its interval. --memory bounds the key tables:
-// beyond it counts carry bounds that hold, and --refine reads again to make listed keys exact. --save-profile keeps what
-// was counted; a saved profile can be analyzed in place of the topic, and merge joins the profiles of shards.
+// disk, or read with --max-records, --max-bytes or --max-time, is sampled: random blocks of offsets, and every figure
+// comes with its interval. --memory bounds the key tables: beyond it counts carry bounds that hold, and --refine reads
+// again to make listed keys exact. --save-profile keeps what was counted; a saved profile can be analyzed in place of
+// the topic, and merge joins the profiles of shards.
 //
 // # What the findings mean
 //

@@ -31,6 +31,32 @@ func (f *fileFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("input-format", cobra.FixedCompletions(dump.Formats(), cobra.ShellCompDirectiveNoFileComp))
 }
 
+// topicFlags mean nothing for a file, which is read whole.
+var topicFlags = []string{
+	"isolation", "partitions", "since", "until", "tail", "offsets", "rack", "max-rate", "max-records", "max-bytes", "max-time",
+}
+
+// refuseTopicFlags tells of a flag that would be ignored for a file.
+func refuseTopicFlags(cmd *cobra.Command, name string) error {
+	for _, flag := range topicFlags {
+		if cmd.Flags().Changed(flag) {
+			return usageError{fmt.Errorf("%s is a file, which is read whole: --%s is for a topic", name, flag)}
+		}
+	}
+	return nil
+}
+
+// refuseFileFlags tells of a flag that would be ignored for a topic or a profile.
+func refuseFileFlags(cmd *cobra.Command, what string) error {
+	if cmd.Flags().Changed("topic-partitions") {
+		return usageError{fmt.Errorf("--topic-partitions is for a file of keys; %s has its own count, keyspread plan --to COUNT,... shows others", what)}
+	}
+	if cmd.Flags().Changed("input-format") {
+		return usageError{fmt.Errorf("--input-format is for a file of keys, not for %s", what)}
+	}
+	return nil
+}
+
 // parquetMagic starts every Parquet file.
 var parquetMagic = []byte("PAR1")
 
@@ -38,6 +64,9 @@ var parquetMagic = []byte("PAR1")
 func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output, read *readFlags) error {
 	if read.topic != "" || read.servers != "" {
 		return usageError{fmt.Errorf("%s is a file: it excludes --topic and --bootstrap-server", name)}
+	}
+	if err := refuseTopicFlags(cmd, name); err != nil {
+		return err
 	}
 	in, size, err := openInput(cmd, name)
 	if err != nil {
@@ -54,6 +83,9 @@ func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output
 		}
 		if name == "-" {
 			return usageError{errors.New("a profile cannot be read from standard input: name its file")}
+		}
+		if err := refuseFileFlags(cmd, "profile "+name); err != nil {
+			return err
 		}
 		return concludeProfile(cmd, name, cfg, out)
 	}

@@ -186,6 +186,12 @@ func (f *readFlags) open(cmd *cobra.Command, now time.Time, sizes bool) (*kafka.
 	if f.topic == "" {
 		return nil, usageError{errors.New("no topic named: give --topic NAME")}
 	}
+	if err := refuseFileFlags(cmd, "topic "+f.topic); err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("tail") && f.tail < 1 {
+		return nil, usageError{fmt.Errorf("--tail %d: want 1 or more", f.tail)}
+	}
 	cfg, err := f.connectionFlags.config(cmd)
 	if err != nil {
 		return nil, err
