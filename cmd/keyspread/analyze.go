@@ -54,12 +54,12 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.top, "top", 20, "keys to list at least")
 	flags.StringArrayVarP(&f.outputs, "output", "o", nil,
 		"`FORMAT[=FILE]`: "+strings.Join(formats(), ", ")+"; repeatable (default text)")
-	flags.StringVar(&f.saveProfile, "save-profile", "", "also write what was counted to `FILE` (Parquet), to analyze or merge later")
+	flags.StringVar(&f.saveProfile, "save-profile", "", "also write what was counted to `FILE` (Parquet), keys in clear, to analyze or merge later")
 	flags.StringVar(&f.shard, "shard", "", "read part `I/N` of the partitions only; merge joins the parts' profiles")
 	flags.BoolVar(&f.refine, "refine", false, "read a second time to make listed keys exact when --memory was passed")
 	f.sample.register(cmd)
 	f.keys.register(cmd)
-	flags.BoolVar(&f.redact, "redact", false, "show keyed hashes instead of keys; the secret comes from "+redactSecretEnv)
+	flags.BoolVar(&f.redact, "redact", false, "show keyed hashes instead of keys; the secret comes from "+redactSecretEnv+"; excludes --save-profile")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -89,6 +89,10 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 	cfg.Refine = f.refine
 	if err := f.sample.set(&cfg, now); err != nil {
 		return cfg, nil, err
+	}
+	if f.redact && f.saveProfile != "" {
+		return cfg, nil, errors.New("--redact excludes --save-profile: a profile holds the keys themselves, which merge and plan need; " +
+			"save it without --redact, and give --redact when you analyze it")
 	}
 	if f.saveProfile != "" || f.shard != "" || f.refine {
 		if f.sample.mode == sampleBlocks {
