@@ -197,6 +197,27 @@ func TestRunFewKeys(t *testing.T) {
 	}
 }
 
+// A plan that levels the loads by giving up keys says what that costs; one that hashes them has nothing to say.
+func TestRunOrderLost(t *testing.T) {
+	t.Parallel()
+	pt := parse(t, "java")
+	cfg := DefaultConfig(pt)
+	cfg.Plans = []plan.To{{NumPartitions: 24, Partitioner: parse(t, "java:round_robin")}, {NumPartitions: 24}}
+	res, err := Run(t.Context(), topicOf(t, pt, 12, customers(300, 4)), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost []finding.Finding
+	for _, f := range res.Findings {
+		if f.ID == finding.OrderLost {
+			lost = append(lost, f)
+		}
+	}
+	if len(lost) != 1 || !strings.Contains(lost[0].What, "100 % of records") || !strings.Contains(lost[0].Subject, "24 partitions under java:round_robin") {
+		t.Errorf("findings %+v, want one for round robin", lost)
+	}
+}
+
 // checkPlans recomputes every figure of the plans from the counts, key by key.
 func checkPlans(t *testing.T, pt partitioner.Partitioner, counts map[string]int, res *Result) {
 	t.Helper()

@@ -34,15 +34,11 @@ func findings(r *Result) []finding.Finding {
 		return fs
 	}
 	fs = append(fs, r.Placement.Findings()...)
-	fs = append(fs, hotKeyFindings(r)...)
-	fs = append(fs, hotPartitionFindings(r)...)
-	fs = append(fs, ceilingFindings(r)...)
-	fs = append(fs, causeFinding(r)...)
-	fs = append(fs, burstFindings(r)...)
+	fs = append(fs, topicFindings(r)...)
 	fs = append(fs, sampleFindings(r)...)
 	fs = append(fs, movedKeyFindings(r)...)
+	fs = append(fs, orderLostFindings(r)...)
 	fs = append(fs, unkeyedFindings(r)...)
-	fs = append(fs, cardinalityFinding(r)...)
 	fs = append(fs, unplaceableFinding(r)...)
 	fs = append(fs, boundedFinding(r)...)
 	finding.Sort(fs)
@@ -156,7 +152,7 @@ func hotKeyFinding(r *Result, v skew.Verdict, unit string, k, inRecords, inBytes
 		shares = append(shares, finding.PercentRange(inBytes.Share.Lo, inBytes.Share.Hi)+" of bytes")
 	}
 	tau := r.Records.Tau
-	f.What = fmt.Sprintf("Key {key} has %s; one key may have %s at %d partitions.",
+	f.What = fmt.Sprintf("Key {key} has %s; a key is hot above %s at %d partitions.",
 		strings.Join(shares, " and "), finding.Percent(tau), r.Profile.NumPartitions)
 	if v == skew.CannotTell {
 		f.Severity = finding.Info
@@ -212,7 +208,7 @@ func hotPartitionFinding(s *skew.Skew) finding.Finding {
 		Subject: fmt.Sprintf("partition %d", hottest),
 		What: fmt.Sprintf("Partition %d takes %s of %s, %s the mean.",
 			hottest, finding.Percent(hottestShare(s)), s.Unit, finding.Times(s.Measures.PAR)),
-		Do: fmt.Sprintf("A group does useful work on the equivalent of %.1f partitions; compare other counts with keyspread plan.",
+		Do: fmt.Sprintf("See other counts with keyspread plan --to; while it is so hot a group does the work of %.1f equal members.",
 			1/hottestShare(s)),
 	}
 	for _, k := range s.Top {
@@ -223,8 +219,12 @@ func hotPartitionFinding(s *skew.Skew) finding.Finding {
 				if k.Share.Lo < k.Share.Hi {
 					about = "about "
 				}
-				f.Do = fmt.Sprintf("Its heaviest key {key} is %s%s of it; a group does useful work on the equivalent of %.1f partitions.",
-					about, finding.Percent(float64(w.Lo.Of(s.Unit))/float64(s.Loads[hottest])), 1/hottestShare(s))
+				part := float64(w.Lo.Of(s.Unit)) / float64(s.Loads[hottest])
+				step := "See other counts with keyspread plan --to; its heaviest key {key} is %s%s of it."
+				if k.Verdict == skew.Hot {
+					step = "Size its consumer for {key}, %s%s of it, or split that key."
+				}
+				f.Do = fmt.Sprintf(step+" A group does the work of %.1f equal members.", about, finding.Percent(part), 1/hottestShare(s))
 				return f
 			}
 		}
@@ -251,8 +251,8 @@ func ceilingFindings(r *Result) []finding.Finding {
 	k := s.Top[0]
 	f := finding.Finding{
 		ID: finding.Ceiling, Severity: finding.Warning, Unit: s.Unit.String(), Key: k.Key, HasKey: true,
-		What: fmt.Sprintf("Partitions beyond N* = %s cannot lower the hottest one: key {key} alone has %s of %s.",
-			ceilingText(s), finding.PercentRange(k.Share.Lo, k.Share.Hi), s.Unit),
+		What: fmt.Sprintf("No count brings the hottest partition below %s of %s: key {key} alone has that (N* = %s partitions).",
+			finding.PercentRange(k.Share.Lo, k.Share.Hi), s.Unit, ceilingText(s)),
 		Do: "Size one consumer for this key, or split the key and give up its order.",
 	}
 	if float64(r.Profile.NumPartitions) <= s.CeilingHi {
@@ -304,9 +304,9 @@ func causeFinding(r *Result) []finding.Finding {
 		f.Do = "See what another hash makes of them: keyspread plan --to-partitioner murmur2 --to N."
 	case skew.SeveralHeavyKeys:
 		f.ID = finding.SeveralHeavyKeys
-		f.What = fmt.Sprintf("Many keys are heavy: without the %s hottest, max/mean of keyed %s is still %s (%s with them).",
-			finding.Count(int64(x.Removed)), s.Unit, finding.Times(x.ObservedWithout), finding.Times(x.Observed))
-		f.Do = "Splitting one key does not level it; plan for the hottest partition, or assign the heavy keys by hand."
+		f.What = fmt.Sprintf("The keys are heavy beyond the hottest: without %s, max/mean of keyed %s is still %s (%s with them).",
+			finding.Plural(int64(x.Removed), "hot key", "hot keys"), s.Unit, finding.Times(x.ObservedWithout), finding.Times(x.Observed))
+		f.Do = "Splitting the hottest key alone does not level it; plan for the hottest partition, or assign the heavy keys by hand."
 	case skew.FewKeys:
 		f.ID = finding.FewKeys
 		f.What = fmt.Sprintf("Uneven as %s are under any hash: %s.", effectiveKeysText(s.Keys.Effective), expected)
@@ -458,7 +458,7 @@ func movedKeyFindings(r *Result) []finding.Finding {
 				continue
 			}
 			listed++
-			fs = append(fs, movedKeyFinding(m, subject))
+			fs = append(fs, movedKeyFinding(m, subject, p.Candidate.NumPartitions != p.From.NumPartitions))
 		}
 		if more > 0 {
 			fs = append(fs, finding.Finding{
@@ -471,6 +471,31 @@ func movedKeyFindings(r *Result) []finding.Finding {
 	return fs
 }
 
+// orderLostFindings reports the plans under which keys no longer choose a partition.
+func orderLostFindings(r *Result) []finding.Finding {
+	var fs []finding.Finding
+	now := int64(0)
+	for i := range r.Profile.Partitions {
+		now += r.Profile.Partitions[i].Placed[0].Unkeyed.Records
+	}
+	total := r.Profile.Total().Records
+	for i := range r.Plans {
+		p := &r.Plans[i]
+		lost := p.Unkeyed.Records - now
+		if lost <= 0 {
+			continue
+		}
+		subject := candidateText(p)
+		fs = append(fs, finding.Finding{
+			ID: finding.OrderLost, Severity: finding.Warning, Subject: subject,
+			What: fmt.Sprintf("At %s, %s of records no longer go by their key: those keys have no partition and no order.",
+				subject, finding.Percent(float64(lost)/float64(total))),
+			Do: "Level loads are the price of order here; take it only where no consumer needs the order of a key.",
+		})
+	}
+	return fs
+}
+
 func candidateText(p *plan.Plan) string {
 	text := finding.Plural(int64(p.Candidate.NumPartitions), "partition", "partitions")
 	if p.Candidate.Partitioner != p.From.Partitioner {
@@ -479,7 +504,7 @@ func candidateText(p *plan.Plan) string {
 	return text
 }
 
-func movedKeyFinding(m plan.KeyMove, subject string) finding.Finding {
+func movedKeyFinding(m plan.KeyMove, subject string, counts bool) finding.Finding {
 	from := make([]string, len(m.From))
 	for i, p := range m.From {
 		from[i] = fmt.Sprint(p)
@@ -488,11 +513,15 @@ func movedKeyFinding(m plan.KeyMove, subject string) finding.Finding {
 	if m.To < 0 {
 		to = "no partition: the client itself fails for it"
 	}
+	change := "the new count"
+	if !counts {
+		change = "the new partitioner"
+	}
 	return finding.Finding{
 		ID: finding.MovedHotKey, Severity: finding.Warning, Subject: subject, Key: m.Key, HasKey: true,
 		What: fmt.Sprintf("At %s, key {key} (%s of records) moves from partition %s to %s.",
 			subject, finding.PercentRange(m.Share.Lo, m.Share.Hi), firstOf(from, 8), to),
-		Do: "Drain its old partition in every group before producers see the new count; a replay can meet both.",
+		Do: "Drain its old partition in every group before producers see " + change + "; a replay can meet both.",
 	}
 }
 

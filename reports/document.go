@@ -277,13 +277,13 @@ func skewSection(r *Report, d detail) section {
 	if empty := occupancyText(r.Skew.Occupancy); empty != "" {
 		why.facts = append(why.facts, fact{"without a key", empty})
 	}
-	par := "PAR is the largest load over the mean: 1.00 is even."
+	par := "PAR is the largest load over the mean: 1.00 is even. Effective partitions: so many equal ones would be as uneven."
 	if hot := r.Skew.Records.HotShare; hot != nil {
 		par += fmt.Sprintf(" A key is hot above %s.", finding.Percent(*hot))
 	}
 	why.notes = append(why.notes, par)
 	if c := r.Skew.Records.Ceiling; c != nil {
-		why.notes = append(why.notes, fmt.Sprintf("The heaviest key sets the ceiling N* = %s partitions by records, %s by bytes; more cannot lower the hottest one.",
+		why.notes = append(why.notes, fmt.Sprintf("The heaviest key sets the ceiling N* = %s partitions by records, %s by bytes: 1 over its share, the least that the hottest partition can have.",
 			ceilingText(c), ceilingText(r.Skew.Bytes.Ceiling)))
 	}
 	if isEstimated(r) {

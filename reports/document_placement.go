@@ -47,9 +47,9 @@ const severalShown = 3
 
 func answerText(r *Report) string {
 	p := r.Placement
-	text := "told with " + r.Topic.Partitioner
+	text := r.Topic.Partitioner + ", told from the keys"
 	if p.Reason == nil {
-		text = "assumed partitioner " + r.Topic.Partitioner
+		text = r.Topic.Partitioner + ", as named"
 	}
 	switch {
 	case p.Answer == placement.Assigned.String():

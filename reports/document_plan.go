@@ -30,7 +30,7 @@ func planSection(r *Report, d detail) section {
 func planTable(r *Report) block {
 	t := newTable("partitions", "<partitioner", "PAR", "byte PAR", "hottest", "moved keys", "records", "bytes", "formula")
 	t.names, t.spare = 1, []int{3, 7, 4, 8}
-	same := true
+	same, formulas := true, false
 	for i := range r.Plans {
 		same = same && r.Plans[i].To.Partitioner == r.Plans[i].From.Partitioner
 	}
@@ -53,12 +53,18 @@ func planTable(r *Report) block {
 		if p.Moved.FormulaKeyShare != nil {
 			formula = finding.Percent(*p.Moved.FormulaKeyShare)
 		}
+		records, bytes := percentRange(p.Moved.RecordShare), percentRange(p.Moved.ByteShare)
+		if unkeyed(p) {
+			keys, records, bytes = "-", "-", "-"
+		}
 		t.row(slices.Concat(
 			[]string{strconv.Itoa(int(p.To.NumPartitions)) + "    ", name(p.To.Partitioner)},
 			futureCells(&p.Records, &p.Bytes),
-			[]string{keys, percentRange(p.Moved.RecordShare), percentRange(p.Moved.ByteShare), formula})...)
+			[]string{keys, records, bytes, formula})...)
+		formulas = formulas || formula != "-"
 	}
 	t.drop("partitioner", "")
+	t.drop("formula", "-")
 	measured := "measured"
 	if isEstimated(r) {
 		measured = "estimated"
@@ -66,11 +72,12 @@ func planTable(r *Report) block {
 	if r.Sample != nil {
 		t.drop("moved keys", "-")
 	}
-	return block{open: true, table: t, notes: []string{
-		"Hottest: the partition with the most records, and its share. " +
-			"Moved: the share whose future records would land in another partition, " + measured + "; records already written stay where they are. " +
-			"Formula: the share of keys that 1 − gcd/max expects to move, whatever their weight.",
-	}}
+	note := "Hottest: the partition with the most records, and its share. " +
+		"Moved: the share whose future records would land in another partition, " + measured + "; records already written stay where they are."
+	if formulas {
+		note += " Formula: the share of keys that 1 − gcd/max expects to move, whatever their weight."
+	}
+	return block{open: true, table: t, notes: []string{note}}
 }
 
 // loadCells are the cells of the topic's loads: PAR by records and bytes, the hottest partition and its share.
@@ -122,7 +129,9 @@ func candidateText(p *Plan) string {
 func candidateBlock(r *Report, p *Plan, d detail) block {
 	b := block{head: fmt.Sprintf("%d → %s", p.From.NumPartitions, candidateText(p))}
 	moved := movedText(r, p)
-	if k := p.Moved.Keys; k != nil {
+	if unkeyed(p) {
+		moved = "does not apply: no record goes by its key"
+	} else if k := p.Moved.Keys; k != nil {
 		moved = fmt.Sprintf("%s of %s (%s), ", count(k.Moved), finding.Plural(k.Of, "key", "keys"), finding.Percent(k.Share)) + moved
 	}
 	b.facts = append(b.facts, fact{"moved", moved})
@@ -136,8 +145,18 @@ func candidateBlock(r *Report, p *Plan, d detail) block {
 	if p.Unplaced.Records > 0 {
 		b.facts = append(b.facts, fact{"unplaced", fmt.Sprintf("%s%s records have keys for which the client itself gives no partition; in no load", about(r), count(p.Unplaced.Records))})
 	}
-	b.facts = append(b.facts, fact{"limit", limitText(r, p)})
+	if !unkeyed(p) {
+		b.facts = append(b.facts, fact{"limit", limitText(r, p)})
+	}
+	if p.To.NumPartitions < p.From.NumPartitions {
+		b.facts = append(b.facts, fact{"note", "Kafka takes no partitions away: this count needs a new topic"})
+	}
 	return b
+}
+
+// unkeyed reports whether a candidate places no record by its key.
+func unkeyed(p *Plan) bool {
+	return p.Unkeyed.Records > 0 && float64(p.Unkeyed.Records) > 0.9999*sum(p.Records.Loads)
 }
 
 // timesText writes PAR as a ratio to the mean.
@@ -230,15 +249,24 @@ func othersText(r *Report, p *Plan) string {
 	return s
 }
 
+// leastShare is the share of the heaviest key, 1/N*.
+func leastShare(r *Report) string {
+	c := r.Skew.Records.Ceiling
+	if c == nil || c.Lo == nil || c.Hi == nil {
+		return "its share"
+	}
+	return finding.PercentRange(1 / *c.Hi, 1 / *c.Lo)
+}
+
 func limitText(r *Report, p *Plan) string {
 	ceiling := ceilingText(r.Skew.Records.Ceiling)
 	var s string
 	switch {
 	case p.Limit.CannotHelp:
-		s = fmt.Sprintf("adding partitions cannot lower the hottest one: the topic already has %d, at or beyond N* = %s",
-			r.Topic.NumPartitions, ceiling)
+		s = fmt.Sprintf("adding partitions cannot help against the heaviest key: the topic has %d, at or beyond N* = %s, and no count brings the hottest partition below %s",
+			r.Topic.NumPartitions, ceiling, leastShare(r))
 	case p.Limit.Ceiling != nil && float64(p.To.NumPartitions) > *p.Limit.Ceiling:
-		s = fmt.Sprintf("adding partitions beyond N* = %s cannot help: the heaviest key alone sets the hottest one", ceiling)
+		s = fmt.Sprintf("adding partitions beyond N* = %s cannot help against the heaviest key: no count brings the hottest partition below %s", ceiling, leastShare(r))
 	default:
 		s = fmt.Sprintf("below N* = %s: more partitions can still lower the hottest one", ceiling)
 	}

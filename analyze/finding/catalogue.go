@@ -5,6 +5,7 @@ import "slices"
 // The findings keyspread can report.
 const (
 	IncompleteCoverage  ID = "incomplete-coverage"
+	PartialRange        ID = "partial-range"
 	HotKey              ID = "hot-key"
 	HotPartition        ID = "hot-partition"
 	Ceiling             ID = "ceiling"
@@ -23,6 +24,7 @@ const (
 	NotHashed         ID = "not-hashed"
 	UnkeyedTraffic    ID = "unkeyed-traffic"
 	UnevenPartitioner ID = "uneven-partitioner"
+	OrderLost         ID = "order-lost"
 	SampleTooSmall    ID = "sample-too-small"
 	Drift             ID = "drift"
 	Burst             ID = "burst"
@@ -52,6 +54,18 @@ records before they could be read, or the run was stopped. Every figure describe
 partition is healthy. A damaged batch can be passed by reading around it: --offsets P:START-END for what lies on either side.`,
 	},
 	{
+		ID:    PartialRange,
+		Title: "a part of the topic was read",
+		Meaning: `Not every partition was read, or not the same of each: its last so many offsets, chosen offsets, or what an
+incomplete read came to. Loads of partitions then show how much of each was read, and a share of the part is no share of
+the topic. Keys in several partitions, who placed them and keys that are missing show in a part as well, so they are told.`,
+		Rule: `Reported when partitions are left out (--partitions, --shard, a merge of some shards), with --tail and --offsets, and
+when partitions were read to depths that differ by more than 1 %. A time window (--since, --until) of all partitions is
+judged as what it is. No finding then calls a key or a partition hot or says why loads are uneven, and no key is called hot.`,
+		Do: `Merge the profiles of all shards; take a time window instead of a tail, as it is the same for every partition; or let
+--sample blocks read a little of everything, with intervals.`,
+	},
+	{
 		ID:    HotKey,
 		Title: "one key has a large share of the topic",
 		Meaning: `All records of a key are in one partition, and one partition is read by one member of a group. The key alone
@@ -73,9 +87,9 @@ count separates them, "keyspread plan" shows which. No heavy key: see partitione
 	},
 	{
 		ID:    Ceiling,
-		Title: "more partitions cannot lower the hottest one",
-		Meaning: `No partition can hold less than its heaviest key. With w1 the share of the topic's heaviest key, partitions beyond
-N* = 1/w1 leave the hottest partition at w1 or above; they only make the others emptier.`,
+		Title: "one key sets the least that the hottest partition can have",
+		Meaning: `No partition can hold less than its heaviest key. With w1 the share of the topic's heaviest key, the hottest
+partition stays at w1 or above whatever the count; partitions beyond N* = 1/w1 mostly make the others emptier.`,
 		Rule: "Reported when the topic, or a planned candidate, has more partitions than N*.",
 		Do: `Size the topic for the heaviest key: one consumer must carry w1 times the topic's peak rate. To go beyond, the key itself
 must be split, which gives up its order.`,
@@ -98,6 +112,15 @@ always can until retention has removed the old ones. In a compacted topic the ol
 		Rule: "Reported for each hot or undecided key whose planned partition is not the one that holds it.",
 		Do: `Stop its producer, let every group drain the old partition (lag 0), then add partitions and start again; or write to
 a new topic and cut over. Check readers that keep state by partition and sinks that use the offset as a version.`,
+	},
+	{
+		ID:    OrderLost,
+		Title: "a plan under which keys no longer choose a partition",
+		Meaning: `The partitioner planned for spreads records whatever their key: round robin, random, sticky. Loads become level,
+and the records of one key lie in all partitions, so no consumer sees them in order.`,
+		Rule: "Reported when a plan leaves more records without a partition of their key than the topic has now.",
+		Do: `Take it only where no consumer needs the order of a key, keeps state by key, or relies on compaction. Otherwise plan
+with a partitioner that hashes keys.`,
 	},
 	{
 		ID:    PartitionerMismatch,
@@ -135,7 +158,7 @@ most keys, as a new partition count does; a rule made on purpose is best sized b
 		Title: "many heavy keys, not one",
 		Meaning: `Taking the heaviest keys away does not level the loads: the weight lies in many heavy keys, as in a steep Zipf
 distribution. Any hash spreads them unevenly, another one differently.`,
-		Rule: "Reported when a key is hot and PAR without the three hottest still exceeds r = 1.5 (--hot-ratio).",
+		Rule: "Reported when a key is hot and PAR without the hot keys, three at most, still exceeds r = 1.5 (--hot-ratio).",
 		Do: `No single key is to blame, so splitting one does not help. Plan for the hottest partition as it is, or assign the heavy
 keys by hand with a custom partitioner, at the price of keeping that table.`,
 	},
