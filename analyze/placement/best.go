@@ -144,7 +144,7 @@ func (pl *Placement) Reason() string {
 			w := &pl.Writers[i]
 			parts = append(parts, fmt.Sprintf("%s places %s of the keyed records", w.Name(pl.NumPartitions), finding.Percent(w.Records.Share)))
 		}
-		if pl.Answer != Explained {
+		if pl.Answer != Explained && max(pl.Other.Records.Share, pl.Other.Keys.Share) >= tolerated {
 			parts = append(parts, fmt.Sprintf("%s are placed by no known partitioner", finding.Percent(pl.Other.Records.Share)))
 		}
 		return strings.Join(parts, ", ")

@@ -177,10 +177,6 @@ func (pl *Placement) inSeveral() []finding.Finding {
 	if len(pl.Several) == 0 || pl.ignoresKeys() {
 		return nil
 	}
-	var causes []string
-	for _, c := range pl.Causes {
-		causes = append(causes, fmt.Sprintf("%s %s", finding.Count(c.Keys), c.Cause))
-	}
 	count := finding.Plural(pl.SeveralKeys, "key is", "keys are")
 	if !pl.Coverage.All {
 		count = "About " + count
@@ -188,11 +184,27 @@ func (pl *Placement) inSeveral() []finding.Finding {
 	top := &pl.Several[0]
 	return []finding.Finding{{
 		ID: finding.KeysInSeveral, Severity: finding.Warning, Key: top.Key, HasKey: true,
-		What: fmt.Sprintf("%s in more than one partition (of those compared: %s); the heaviest is {key} with %s in %d partitions.",
-			count, strings.Join(causes, ", "),
+		What: fmt.Sprintf("%s in more than one partition (%s); the heaviest is {key} with %s in %d partitions.",
+			count, pl.causes(),
 			finding.Plural(top.Records, "record", "records"), len(top.Where)),
 		Do: "Their records have no order between partitions; the cause says what to change.",
 	}}
+}
+
+// causes says why keys are in more than one partition, with how many for each where there are several causes.
+func (pl *Placement) causes() string {
+	of := ""
+	if !pl.Coverage.All {
+		of = fmt.Sprintf(" of %s compared", finding.Count(pl.SeveralCompared))
+	}
+	if len(pl.Causes) == 1 {
+		return "cause" + of + ": " + pl.Causes[0].Cause.phrase()
+	}
+	var causes []string
+	for _, c := range pl.Causes {
+		causes = append(causes, fmt.Sprintf("%s for %s", c.Cause.phrase(), finding.Count(c.Keys)))
+	}
+	return "causes" + of + ": " + listed(causes, "and")
 }
 
 // drift is logical keys in several spellings.
@@ -308,7 +320,7 @@ func (pl *Placement) found() []finding.Finding {
 		what := fmt.Sprintf("Placement fits %s (%s of keyed records), not Java's murmur2 (%s)", w.Name(pl.NumPartitions),
 			finding.Percent(pl.Matched.Records.Share), finding.Percent(java.Records))
 		if clients := clientsOf(w.Partitioner); clients != "" {
-			what += "; so place " + clients
+			what += ". Clients that place keys so: " + clients
 		}
 		fs = append(fs, finding.Finding{
 			ID: finding.PartitionerFound, Severity: finding.Info, What: what + ".",

@@ -33,6 +33,21 @@ func (c Cause) String() string {
 	return "unexplained"
 }
 
+// phrase names the cause in a sentence.
+func (c Cause) phrase() string {
+	switch c {
+	case CausePastCount:
+		return "a past partition count"
+	case CauseTwoWriters:
+		return "two partitioners"
+	case CauseFixed:
+		return "a writer to one partition whatever the key"
+	case CauseKeyIgnored:
+		return "a partitioner that ignores keys"
+	}
+	return "none found"
+}
+
 // SeveralKey is a key with records in more than one partition.
 type SeveralKey struct {
 	Key     []byte

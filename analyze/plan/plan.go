@@ -2,6 +2,7 @@
 package plan
 
 import (
+	"keyspread/analyze/placement"
 	"keyspread/analyze/profile"
 	"keyspread/analyze/skew"
 )
@@ -14,7 +15,8 @@ type Plan struct {
 
 	Records, Bytes Side
 
-	// MovedKeys of Keys distinct keys change partition. Known only in exact mode (KeysKnown).
+	// MovedKeys of Keys distinct keys have records in another partition than the one for their future records. A key in
+	// several partitions always has. Known only in exact mode (KeysKnown).
 	KeysKnown       bool
 	Keys, MovedKeys int64
 
@@ -22,6 +24,10 @@ type Plan struct {
 	// HasFormula is false when the partitioner changes too.
 	HasFormula   bool
 	FormulaMoved float64
+
+	// Others is who else wrote the topic, when the partitioner stays: the plan takes all future records for those of
+	// Candidate.Partitioner and does not simulate where another's would go. Set by [keyspread/analyze.Conclude].
+	Others []placement.Other
 
 	Unkeyed  profile.Weight // records that the client spreads: assumed even over all partitions in Loads
 	Unplaced profile.Weight // records for which the client itself fails; in no load

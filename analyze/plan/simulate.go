@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"keyspread/analyze/profile"
 	"keyspread/analyze/sample"
@@ -43,7 +44,7 @@ const (
 // judgement of the topic as it is, e the estimates when the profile is a scaled sample (nil otherwise).
 //
 // Loads, moved weights and the matrix are exact at any cardinality. The count of moved keys needs every key and is
-// known in exact mode only; it counts a key once in each partition that holds it.
+// known in exact mode only.
 //
 // It costs O(partitions * candidate partitions), and in exact mode one hash per distinct key.
 func Simulate(p *profile.Profile, i int, pt partitioner.Partitioner, records, bytes *skew.Skew, e *sample.Estimates) (Plan, error) {
@@ -113,39 +114,37 @@ func ModuloMoved(n, m int32) float64 {
 // placeBlock is how many keys are placed together: a partitioner in another process is asked once for all of them.
 const placeBlock = 1024
 
-// movedKeys counts the keys that pt places and those of them that leave the partition that holds them.
+// movedKeys counts the keys that pt places and those of them that have records in another partition than that.
 func movedKeys(p *profile.Profile, pt partitioner.Partitioner, n int32) (keys, moved int64, err error) {
-	block := make([][]byte, 0, placeBlock)
+	block, where := make([][]byte, 0, placeBlock), make([][]profile.Key, 0, placeBlock)
 	counts, out, keyed := []int32{n}, make([]int32, placeBlock), make([]bool, placeBlock)
-	for pi := range p.Partitions {
-		id := p.Partitions[pi].ID
-		flush := func() error {
-			defer func() { block = block[:0] }()
-			if err := partitioner.PlaceAll(pt, block, counts, out[:len(block)], keyed[:len(block)]); err != nil {
-				return fmt.Errorf("placing keys under %s at %d partitions: %w", pt.ID(), n, err)
-			}
-			for i := range block {
-				if keyed[i] && out[i] >= 0 {
-					keys++
-					if out[i] != id {
-						moved++
-					}
-				}
-			}
-			return nil
+	flush := func() error {
+		if err := partitioner.PlaceAll(pt, block, counts, out[:len(block)], keyed[:len(block)]); err != nil {
+			return fmt.Errorf("placing keys under %s at %d partitions: %w", pt.ID(), n, err)
 		}
-		p.Partitions[pi].EachKey(func(k profile.Key) bool {
-			if block = append(block, k.Key); len(block) == placeBlock {
-				err = flush()
+		for i := range block {
+			if !keyed[i] || out[i] < 0 {
+				continue
 			}
-			return err == nil
-		})
-		if err == nil {
+			keys++
+			if slices.ContainsFunc(where[i], func(in profile.Key) bool { return in.Partition != out[i] }) {
+				moved++
+			}
+		}
+		block, where = block[:0], where[:0]
+		return nil
+	}
+	p.EachSampled(func(k profile.TopKey) bool { // in exact mode that is every key, with every partition it is in
+		if block, where = append(block, k.Key), append(where, k.Where); len(block) == placeBlock {
 			err = flush()
 		}
-		if err != nil {
-			return 0, 0, err
-		}
+		return err == nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err != nil {
+		return 0, 0, err
 	}
 	return keys, moved, nil
 }
