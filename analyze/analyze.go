@@ -342,6 +342,9 @@ func conclude(p *profile.Profile, cfg Config, e *sample.Estimates, placed *place
 		if err != nil {
 			return nil, err
 		}
+		if simulated.Candidate.Partitioner == simulated.From.Partitioner {
+			simulated.Others = placed.Others(spec.Partitioner)
+		}
 		res.Plans = append(res.Plans, simulated)
 	}
 	res.Profile = p
