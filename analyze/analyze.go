@@ -91,7 +91,8 @@ type Result struct {
 //
 // When the read is cut short (the context ends, or the source fails as a whole), the result of what was read comes
 // together with the error, and says that it is partial; a nil result means that nothing was learnt. Trouble with
-// single partitions is no error of Run: it is in the profile's coverage and in the findings.
+// single partitions is no error of Run: it is in the profile's coverage and in the findings. Plans of some of the topic's
+// partitions are refused before reading, with a [*PartError].
 func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -108,6 +109,9 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 		return nil, fmt.Errorf("profiling topic %q: %w", reading.Topic, err)
 	}
 	reading = cfg.Shard.of(reading) // after the builder: memory is shared out over all partitions, whoever reads them
+	if err := cfg.needsAll(len(reading.Partitions), reading.NumPartitions); err != nil {
+		return nil, err
+	}
 	coverage, estimates, readErr := read(ctx, src, reading, cfg, pcfg.Candidates, builder)
 	p, err := builder.Profile(coverage)
 	if err != nil {
@@ -286,7 +290,13 @@ func resolve(to plan.To, pt partitioner.Partitioner, n int32) profile.CandidateS
 }
 
 // Conclude judges a profile of records that were all read. It needs no source, so a saved profile can be judged again.
-func Conclude(p *profile.Profile, cfg Config) (*Result, error) { return conclude(p, cfg, nil, nil) }
+// Plans of a profile that lacks partitions are refused with a [*PartError].
+func Conclude(p *profile.Profile, cfg Config) (*Result, error) {
+	if err := cfg.needsAll(len(p.Partitions), int(p.NumPartitions)); err != nil {
+		return nil, err
+	}
+	return conclude(p, cfg, nil, nil)
+}
 
 // placement is how the placement is judged: against the partitioner given, or against none with Auto.
 func (c Config) placement() placement.Config {

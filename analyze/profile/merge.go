@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -35,16 +34,14 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 		Topic: first.Topic, NumPartitions: first.NumPartitions, Partitioner: first.Partitioner, Isolation: first.Isolation,
 		Candidates: slices.Clone(first.Candidates), cache: &cache{},
 	}
-	ranges := map[string]bool{}
 	parts := map[int32][]*Partition{}
 	for _, p := range profiles {
-		ranges[p.Range] = true
 		m.buckets = max(m.buckets, p.buckets)
 		for i := range p.Partitions {
 			parts[p.Partitions[i].ID] = append(parts[p.Partitions[i].ID], &p.Partitions[i])
 		}
 	}
-	m.Range = strings.Join(slices.Sorted(maps.Keys(ranges)), "; ")
+	m.Range = joinRanges(profiles)
 	m.refined = refinedInAll(profiles)
 	var grids []*gridBuilder
 	for _, id := range slices.Sorted(maps.Keys(parts)) {

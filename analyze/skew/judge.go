@@ -42,6 +42,9 @@ const mostListed = 10_000
 // exceeds tau, NotHot when its upper limit does not, and undecided otherwise; exact counts are never undecided. Limits
 // of a sample are those of the stricter level that the estimates keep for this question.
 // Measures are taken over the partitions of the profile; partitions that were not read do not count as empty.
+//
+// Where the profile is that of a part of the topic ([profile.Extent.OfTopic]), every figure is of that part and none is
+// explained: a key above Tau is undecided, and one that is NotHot is so in what was read only.
 func Judge(p *profile.Profile, unit profile.Unit, cfg Config, e *sample.Estimates) Skew {
 	s := Skew{
 		Unit:  unit,
@@ -68,6 +71,7 @@ func Judge(p *profile.Profile, unit profile.Unit, cfg Config, e *sample.Estimate
 		list = max(list, min(mostListed, int(1/s.Tau)+1))
 	}
 	limits := limitsOf(unit, s.Total, e)
+	ofTopic := p.Extent().OfTopic()
 	s.Ceiling, s.CeilingLo, s.CeilingHi = math.Inf(1), math.Inf(1), math.Inf(1)
 	least, most := 0.0, unlisted(p, &s, e)
 	for i, t := range p.Top(max(list, 1), unit) {
@@ -75,7 +79,7 @@ func Judge(p *profile.Profile, unit profile.Unit, cfg Config, e *sample.Estimate
 		var judged Share
 		k.Share, judged = limits(t)
 		switch {
-		case judged.Lo > s.Tau:
+		case judged.Lo > s.Tau && ofTopic:
 			k.Verdict = Hot
 		case judged.Hi > s.Tau:
 			k.Verdict = CannotTell
@@ -97,7 +101,9 @@ func Judge(p *profile.Profile, unit profile.Unit, cfg Config, e *sample.Estimate
 		s.CeilingHi = 1 / least
 	}
 	s.Keys = MeasureKeys(p, unit, e)
-	s.Explanation = Explain(p, &s, cfg, e)
+	if ofTopic {
+		s.Explanation = Explain(p, &s, cfg, e)
+	}
 	return s
 }
 

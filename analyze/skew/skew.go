@@ -25,7 +25,7 @@ type Measures struct {
 // Verdict is the answer to "is this key hot?".
 type Verdict uint8
 
-// The three verdicts. CannotTell is possible only where counts carry bounds.
+// The three verdicts. CannotTell is possible only where counts carry bounds, or are those of a part of the topic.
 const (
 	NotHot Verdict = iota
 	CannotTell
