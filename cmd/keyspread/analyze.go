@@ -129,6 +129,25 @@ func parseCounts(flag string, list []string) ([]plan.To, error) {
 	return tos, nil
 }
 
+// planArgs tells of counts that were separated by spaces: only the first belongs to --to.
+func planArgs(cmd *cobra.Command, args []string) error {
+	var strays []string
+	for _, arg := range args {
+		count := strings.Trim(arg, ",")
+		_, errNumber := strconv.Atoi(count)
+		_, errFile := os.Stat(arg)
+		if errNumber == nil && errFile != nil {
+			strays = append(strays, count)
+		}
+	}
+	to, err := cmd.Flags().GetStringSlice("to")
+	if err == nil && len(to) > 0 && len(strays) > 0 {
+		all := strings.Trim(strings.Join(to, ","), ",") + "," + strings.Join(strays, ",")
+		return usageError{fmt.Errorf("%q is no file: for several counts use --to %s", strays[0], all)}
+	}
+	return atMostOneArg(cmd, args)
+}
+
 func newAnalyzeCommand() *cobra.Command {
 	var read readFlags
 	var judge judgeFlags

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,6 +71,9 @@ func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output
 		return err
 	}
 	in, size, err := openInput(cmd, name)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == name {
+		return fmt.Errorf("%w; to read a topic give -b HOST:PORT -t %s", err, name)
+	}
 	if err != nil {
 		return err
 	}

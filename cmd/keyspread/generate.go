@@ -178,6 +178,9 @@ func (f *generateFlags) toTopic(cmd *cobra.Command, stream *synthetic.Stream, pt
 		if errors.As(err, &notEmpty) {
 			return fmt.Errorf("%w; --append writes to it all the same", err)
 		}
+		if _, ok := errors.AsType[*kafka.UnknownTopicError](err); ok {
+			return fmt.Errorf("%w; --create --topic-partitions N makes it", err)
+		}
 		return err
 	}
 	if !f.quiet {

@@ -31,7 +31,7 @@ loads, the hottest partition and its keys, moved keys, records and bytes, and wh
 written never move.
 
 ` + sourceHelp,
-		Args: atMostOneArg,
+		Args: planArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return analyzeOrPlan(cmd, args, &read, &judge, plans)
 		},

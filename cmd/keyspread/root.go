@@ -44,7 +44,14 @@ Exit codes: 0 fine, 1 could not do it or not all of it, 2 wrong usage, 130 inter
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd.HasSubCommands() { // a command misspelt has its flags taken for those of the program
+			if unknown := noArgs(cmd, cmd.Flags().Args()); unknown != nil {
+				return unknown
+			}
+		}
+		return usageError{err}
+	})
 	root.AddCommand(
 		newAnalyzeCommand(),
 		newPlanCommand(),
@@ -67,7 +74,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if cmd.HasSubCommands() {
 		text := fmt.Sprintf("unknown command %q", args[0])
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			text += "; did you mean " + strings.Join(near, " or ") + "?"
+			text += fmt.Sprintf(": did you mean %q?", strings.Join(near, `" or "`))
 		}
 		return usageError{errors.New(text)}
 	}
