@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -156,9 +154,9 @@ func newAnalyzeCommand() *cobra.Command {
 		Short: "Report where a topic's keys land, which are hot, and what that means",
 		Long:  sourceHelp,
 		Args:  atMostOneArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: stoppable(func(cmd *cobra.Command, args []string) error {
 			return analyzeOrPlan(cmd, args, &read, &judge, planFlags{})
-		},
+		}),
 	}
 	read.register(cmd)
 	judge.register(cmd)
@@ -171,10 +169,11 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	judge.partitioner.hideKeys = judge.redact
 	assumed, err := judge.partitioner.open(cmd.Context(), judge.partitioner.name, read.topic)
 	if err != nil {
-		return usageError{fmt.Errorf("--partitioner: %w", err)}
+		return forFlag("--partitioner", err)
 	}
 	inUse := []opened{assumed}
-	defer func() { err = closeAll(inUse, err) }()
+	defer func() { err = closeAll(cmd.Context(), inUse, err) }()
+	assumed.Partitioner = outlive(assumed.Partitioner)
 	cfg, outputs, err := judge.config(assumed, now)
 	if err != nil {
 		return usageError{err}
@@ -182,7 +181,7 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	more, err := plans.set(cmd.Context(), &cfg, &judge.partitioner, read.topic)
 	inUse = append(inUse, more...)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := cfg.Validate(); err != nil {
 		return usageError{err}
@@ -259,21 +258,19 @@ func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out ou
 	return out.write(cmd, res, nil)
 }
 
-// runAnalyze reads src, concludes, and writes the report to every output. Ctrl-C ends the reading and the report of
-// what was read is written; a second Ctrl-C kills.
+// runAnalyze reads src, concludes, and writes the report to every output. The end of the command's context ends the
+// reading, and the report of what was read is written.
 func runAnalyze(cmd *cobra.Command, src source.Source, cfg analyze.Config, out output) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
-	defer stop()
-	go func() {
-		<-ctx.Done()
-		stop() // from now on Ctrl-C has its usual effect
-	}()
-	res, runErr := analyze.Run(ctx, src, cfg)
+	res, runErr := analyze.Run(cmd.Context(), src, cfg)
 	if res == nil {
-		if errors.Is(runErr, context.Canceled) {
-			return fmt.Errorf("%w; nothing had been read yet", errInterrupted)
+		if runErr != nil && cmd.Context().Err() != nil {
+			return interrupted(cmd.Context(), "nothing had been read yet")
 		}
 		return runErr
+	}
+	res, err := withoutFailed(res, cfg)
+	if err != nil {
+		return errors.Join(runErr, err)
 	}
 	return out.write(cmd, res, runErr)
 }
@@ -291,7 +288,7 @@ func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) err
 	report := reports.New(res, opt)
 	var failed []error
 	if o.saveProfile != "" && res.Counted != nil {
-		failed = append(failed, saveProfile(o.saveProfile, res.Counted))
+		failed = append(failed, saveProfile(o.saveProfile, res.Counted.Save))
 	}
 	for _, out := range o.outputs {
 		err := writeOutput(cmd.OutOrStdout(), out, report)
@@ -300,8 +297,8 @@ func (o output) write(cmd *cobra.Command, res *analyze.Result, runErr error) err
 		}
 	}
 	switch {
-	case errors.Is(runErr, context.Canceled):
-		runErr = errInterrupted
+	case runErr != nil && cmd.Context().Err() != nil:
+		runErr = interrupted(cmd.Context(), "the report above covers what was read so far")
 	case runErr == nil && !res.Complete:
 		runErr = errors.New("not everything was read; the report names the partitions and the reasons")
 	}

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,15 +37,14 @@ func newDemoCommand() *cobra.Command {
 customers and one hot customer to a topic of 12 partitions, and runs analyze and plan on it like on any other. Nothing
 outside the folder is touched and the folder is removed.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, keep) },
+		RunE: stoppable(func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, keep) }),
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the broker up until Ctrl-C and print the commands to try")
 	return cmd
 }
 
 func runDemo(cmd *cobra.Command, keep bool) (err error) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
-	defer stop()
+	ctx := cmd.Context()
 	talk := cmd.ErrOrStderr()
 	dir, err := os.MkdirTemp("", "keyspread-demo-")
 	if err != nil {
@@ -73,6 +72,9 @@ func runDemo(cmd *cobra.Command, keep bool) (err error) {
 		return err
 	}
 	if _, err := produce(ctx, cfg, kafka.ProducerConfig{Partitioner: pt}, stream); err != nil {
+		if ctx.Err() != nil {
+			return interrupted(ctx, "the demo's topic was being written")
+		}
 		return fmt.Errorf("writing the demo's topic: %w", err)
 	}
 	fmt.Fprintf(talk, "keyspread: written in %.1f s\n", time.Since(started).Seconds())
@@ -86,6 +88,9 @@ func runDemo(cmd *cobra.Command, keep bool) (err error) {
 		printCommands(cmd.OutOrStdout(), cfg.BootstrapServers[0])
 		<-ctx.Done()
 		fmt.Fprintln(talk, "keyspread: stopping the broker")
+		if stopped, ok := errors.AsType[stopSignal](context.Cause(ctx)); ok && stopped.Signal != os.Interrupt {
+			return interrupted(ctx, "the broker is gone") // Ctrl-C is the end that --keep asks for
+		}
 	}
 	return nil
 }

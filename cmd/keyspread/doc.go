@@ -58,5 +58,6 @@
 //
 // # Exit codes
 //
-// 0 fine; 1 could not do it, or not all of it; 2 wrong usage; 130 interrupted, with the partial report written.
+// 0 fine; 1 could not do it, or not all of it; 2 wrong usage; 130 interrupted, with the partial report written; 143 the
+// same by SIGTERM.
 package main

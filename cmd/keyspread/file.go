@@ -75,11 +75,14 @@ func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output
 		return fmt.Errorf("%w; to read a topic give -b HOST:PORT -t %s", err, name)
 	}
 	if err != nil {
+		if cmd.Context().Err() != nil {
+			return interrupted(cmd.Context(), "nothing had been read yet")
+		}
 		return err
 	}
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	start, err := buffered.Peek(len(parquetMagic))
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && cmd.Context().Err() == nil {
 		return errors.Join(fmt.Errorf("reading %s: %w", name, err), in.Close())
 	}
 	if bytes.Equal(start, parquetMagic) {
@@ -106,9 +109,13 @@ type bufferedInput struct {
 // openInput opens a file, or standard input for "-". size is 0 when it is not known.
 func openInput(cmd *cobra.Command, name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
-		return io.NopCloser(cmd.InOrStdin()), 0, nil
+		return io.NopCloser(newStoppableReader(cmd.Context(), cmd.InOrStdin())), 0, nil
 	}
-	file, err := os.Open(name)
+	var file *os.File
+	err = orStopped(cmd.Context(), func() (err error) { // a pipe waits for its writer
+		file, err = os.Open(name)
+		return err
+	})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -120,9 +127,12 @@ func openInput(cmd *cobra.Command, name string) (in io.ReadCloser, size int64, e
 		return nil, 0, errors.Join(err, file.Close())
 	}
 	if info.Mode().IsRegular() {
-		size = info.Size()
+		return file, info.Size(), nil
 	}
-	return file, size, nil
+	return struct {
+		io.Reader
+		io.Closer
+	}{newStoppableReader(cmd.Context(), file), file}, 0, nil
 }
 
 // analyzeKeys counts a file of keys. It is read whole: a file has no offsets to draw blocks from.
@@ -145,7 +155,7 @@ func analyzeKeys(cmd *cobra.Command, name string, size int64, in bufferedInput, 
 		cfg.Auto, cfg.Assigned = false, true // lines are placed by the assumed partitioner: there is nothing to tell it from
 	}
 	src, err := dump.New(dump.Config{
-		Name: name, Format: format, NumPartitions: read.file.partitions, Partitioner: cfg.Partitioner, Size: size,
+		Name: name, Format: format, NumPartitions: read.file.partitions, Partitioner: itself(cfg.Partitioner), Size: size,
 		Open: func() (io.ReadCloser, error) { return in, nil },
 	})
 	if err != nil {

@@ -250,7 +250,7 @@ func (f *readFlags) setRange(cfg *kafka.Config, now time.Time) (err error) {
 }
 
 func warn(w io.Writer, format string, args ...any) {
-	fmt.Fprintf(w, "keyspread: warning: "+format+"\n", args...)
+	say(w, "warning", fmt.Sprintf(format, args...))
 }
 
 // parseBytes reads a size such as 512, 64MiB, 1.5GiB or 20MB.

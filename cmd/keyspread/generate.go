@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +52,7 @@ partitioner you name, or as ndjson: one JSON object a line with key (or hex), ti
 
 It writes to an existing topic only when that is empty or --append is given, and makes a topic only with --create.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: stoppable(func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }),
 	}
 	f.connectionFlags.register(cmd)
 	flags := cmd.Flags()
@@ -105,11 +103,17 @@ func (f *generateFlags) run(cmd *cobra.Command) error {
 	case f.output != "" && format != "ndjson":
 		return usageError{fmt.Errorf("--output %q: want ndjson or ndjson=FILE", f.output)}
 	case f.output != "":
-		write := func(w io.Writer) error { return f.toNDJSON(w, stream, pt) }
+		write := func(w io.Writer) error { return f.toNDJSON(stoppableWriter{cmd.Context(), w}, stream, pt) }
+		left := "the stream was not written whole"
 		if file == "" {
-			return write(cmd.OutOrStdout())
+			err = orStopped(cmd.Context(), func() error { return write(cmd.OutOrStdout()) })
+		} else {
+			err, left = writeFile(file, write), file+" was not written"
 		}
-		return writeFile(file, write)
+		if err != nil && cmd.Context().Err() != nil {
+			return interrupted(cmd.Context(), left)
+		}
+		return err
 	}
 	return f.toTopic(cmd, stream, pt)
 }
@@ -165,14 +169,13 @@ func (f *generateFlags) toTopic(cmd *cobra.Command, stream *synthetic.Stream, pt
 	if f.create && f.partitions == 0 {
 		return usageError{errors.New("--create needs --topic-partitions")}
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
-	defer stop()
+	ctx := cmd.Context()
 	n, err := produce(ctx, cfg, kafka.ProducerConfig{
 		Partitioner: pt, Compression: codec, Create: f.create, NumPartitions: f.partitions, Append: f.appendTo,
 	}, stream)
 	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("interrupted after %d records; the topic holds a part of the stream", n)
+		if ctx.Err() != nil {
+			return interrupted(ctx, fmt.Sprintf("the topic holds a part of the stream, of the first %d records", n))
 		}
 		var notEmpty *kafka.TopicNotEmptyError
 		if errors.As(err, &notEmpty) {

@@ -117,7 +117,7 @@ const mostNamed = 12
 
 // schemaNames names the schemas of a result's keys. Trouble with the registry is a warning: the report does without.
 func (o output) schemaNames(cmd *cobra.Command, res *analyze.Result) map[uint32]string {
-	if o.names == nil || res.Placement == nil || len(res.Placement.Keys.Schemas) == 0 {
+	if o.names == nil || cmd.Context().Err() != nil || res.Placement == nil || len(res.Placement.Keys.Schemas) == 0 {
 		return nil
 	}
 	schemas := res.Placement.Keys.Schemas

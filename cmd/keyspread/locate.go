@@ -50,7 +50,7 @@ for the key.`,
   keyspread locate -n 12 --partitioner java,librdkafka,kafkajs@1 order-101 ''
   keyspread locate -n 16 --partitioner all --hex 0000000000000001
   keyspread locate -n 12 --keys keys.ndjson -o ndjson`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runLocate(cmd, args, &f) },
+		RunE: stoppable(func(cmd *cobra.Command, args []string) error { return runLocate(cmd, args, &f) }),
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.counts, "partitions", "n", nil, "partition `counts` of the topic")
@@ -74,9 +74,9 @@ func runLocate(cmd *cobra.Command, args []string, f *locateFlags) (failed error)
 		return usageError{err}
 	}
 	inUse, ps, err := f.open(cmd.Context())
-	defer func() { failed = closeAll(inUse, failed) }()
+	defer func() { failed = closeAll(cmd.Context(), inUse, failed) }()
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	keys, err := f.parseKeys(args)
 	if err != nil {
@@ -142,16 +142,16 @@ func (f *locateFlags) open(ctx context.Context) (inUse []opened, ps []partitione
 			continue
 		}
 		if name == partitionerAuto {
-			return inUse, nil, errors.New("--partitioner auto needs a topic to tell it from: name one, or all")
+			return inUse, nil, usageError{errors.New("--partitioner auto needs a topic to tell it from: name one, or all")}
 		}
 		p, err := f.own.open(ctx, name, "")
 		if err != nil {
-			return inUse, nil, fmt.Errorf("--partitioner: %w", err)
+			return inUse, nil, forFlag("--partitioner", err)
 		}
 		inUse, ps = append(inUse, p), append(ps, p.Partitioner)
 	}
 	if len(ps) == 0 {
-		return inUse, nil, errors.New("--partitioner: no partitioner named")
+		return inUse, nil, usageError{errors.New("--partitioner: no partitioner named")}
 	}
 	return inUse, ps, nil
 }
@@ -194,9 +194,13 @@ func placeFile(cmd *cobra.Command, name string, place func(key []byte) error) (b
 		defer file.Close()
 		in = file
 	}
+	in = newStoppableReader(cmd.Context(), in)
 	lines, wrong := 0, 0
 	for r := bufio.NewReader(in); ; {
 		line, err := r.ReadBytes('\n')
+		if err != nil && cmd.Context().Err() != nil {
+			return nil, interrupted(cmd.Context(), fmt.Sprintf("%d lines had been read", lines))
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("reading %s: %w", name, err)
 		}
@@ -206,7 +210,7 @@ func placeFile(cmd *cobra.Command, name string, place func(key []byte) error) (b
 		if len(bytes.TrimSpace(line)) > 0 {
 			if key, keyErr := parseKeyLine(line); keyErr != nil {
 				wrong++
-				fmt.Fprintf(cmd.ErrOrStderr(), "keyspread: error: %s:%d: %v\n", name, lines, keyErr)
+				say(cmd.ErrOrStderr(), "error", fmt.Sprintf("%s:%d: %v", name, lines, keyErr))
 			} else if err := place(key); err != nil {
 				return nil, err
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -32,9 +31,9 @@ written never move.
 
 ` + sourceHelp,
 		Args: planArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: stoppable(func(cmd *cobra.Command, args []string) error {
 			return analyzeOrPlan(cmd, args, &read, &judge, plans)
-		},
+		}),
 	}
 	read.register(cmd)
 	judge.register(cmd)
@@ -53,11 +52,11 @@ func (f planFlags) set(ctx context.Context, cfg *analyze.Config, flags *partitio
 	}
 	counts, err := parseCounts("--to", f.counts)
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	if len(f.partitioners) == 0 {
 		if len(counts) == 0 {
-			return nil, errors.New("nothing to plan: give --to COUNT,... or --to-partitioner NAME")
+			return nil, usageError{errors.New("nothing to plan: give --to COUNT,... or --to-partitioner NAME")}
 		}
 		cfg.Plans = counts
 		return nil, nil
@@ -68,13 +67,14 @@ func (f planFlags) set(ctx context.Context, cfg *analyze.Config, flags *partitio
 	var inUse []opened
 	for _, name := range f.partitioners {
 		if name == partitionerAuto {
-			return inUse, errors.New("--to-partitioner needs the name of the one to change to, not auto")
+			return inUse, usageError{errors.New("--to-partitioner needs the name of the one to change to, not auto")}
 		}
 		pt, err := flags.open(ctx, name, topic)
 		if err != nil {
-			return inUse, fmt.Errorf("--to-partitioner: %w", err)
+			return inUse, forFlag("--to-partitioner", err)
 		}
 		inUse = append(inUse, pt)
+		pt.Partitioner = outlive(pt.Partitioner)
 		if custom.IsSpec(name) {
 			cfg.Further = append(cfg.Further, pt.Partitioner)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -35,8 +36,8 @@ func loadProfile(name string) (*profile.Profile, error) {
 }
 
 // saveProfile writes a profile. The file appears whole or not at all.
-func saveProfile(name string, p *profile.Profile) error {
-	if err := writeFile(name, p.Save); err != nil {
+func saveProfile(name string, save func(io.Writer) error) error {
+	if err := writeFile(name, save); err != nil {
 		return fmt.Errorf("saving the profile: %w", err)
 	}
 	return nil
@@ -50,7 +51,7 @@ func newMergeCommand() *cobra.Command {
 		Long: `merge joins profiles that analyze --save-profile wrote for disjoint parts of one topic: shards (--shard 1/4), lists of
 partitions, or ranges of offsets. Overlapping ranges are refused by name. The order of the files does not matter.`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: stoppable(func(cmd *cobra.Command, args []string) error {
 			if output == "" {
 				return usageError{errors.New("no output named: give -o FILE")}
 			}
@@ -60,23 +61,38 @@ partitions, or ranges of offsets. Overlapping ranges are refused by name. The or
 			if err := checkTargets([]string{output}, args...); err != nil {
 				return usageError{err}
 			}
-			profiles := make([]*profile.Profile, len(args))
-			for i, name := range args {
-				p, err := loadProfile(name)
-				if err != nil {
-					return err
-				}
-				profiles[i] = p
+			var merged *profile.Profile
+			err := orStopped(cmd.Context(), func() (err error) {
+				merged, err = mergeFiles(args)
+				return err
+			})
+			if err == nil {
+				err = saveProfile(output, func(w io.Writer) error { return merged.Save(stoppableWriter{cmd.Context(), w}) })
 			}
-			merged, err := profile.Merge(profiles...)
-			if err != nil {
-				return fmt.Errorf("merging %s: %w", strings.Join(args, ", "), err)
+			if err != nil && cmd.Context().Err() != nil {
+				return interrupted(cmd.Context(), output+" was not written")
 			}
-			return saveProfile(output, merged)
-		},
+			return err
+		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` for the joined profile")
 	return cmd
+}
+
+func mergeFiles(names []string) (*profile.Profile, error) {
+	profiles := make([]*profile.Profile, len(names))
+	for i, name := range names {
+		p, err := loadProfile(name)
+		if err != nil {
+			return nil, err
+		}
+		profiles[i] = p
+	}
+	merged, err := profile.Merge(profiles...)
+	if err != nil {
+		return nil, fmt.Errorf("merging %s: %w", strings.Join(names, ", "), err)
+	}
+	return merged, nil
 }
 
 // parseShard reads "2/4"; empty is the whole topic.
