@@ -165,6 +165,9 @@ func hotKeyFinding(r *Result, v skew.Verdict, unit string, k, inRecords, inBytes
 	}
 	f.Subject = partitionsOf(k.Where)
 	f.Do = fmt.Sprintf("One consumer of %s must carry it at its peak; more partitions do not divide it.", f.Subject)
+	if len(k.Where) > 1 {
+		f.Do = fmt.Sprintf("Its records are divided between %s; placed by one partitioner at one count, one consumer must carry it at its peak.", f.Subject)
+	}
 	return f
 }
 
@@ -254,6 +257,10 @@ func ceilingFindings(r *Result) []finding.Finding {
 		What: fmt.Sprintf("No count brings the hottest partition below %s of %s: key {key} alone has that (N* = %s partitions).",
 			finding.PercentRange(k.Share.Lo, k.Share.Hi), s.Unit, ceilingText(s)),
 		Do: "Size one consumer for this key, or split the key and give up its order.",
+	}
+	if len(k.Where) > 1 { // the hottest partition can be below it as long as the key stays divided
+		f.What = fmt.Sprintf("No count brings the hottest partition below %s of %s once one partitioner places key {key}, now divided between %s (N* = %s partitions).",
+			finding.PercentRange(k.Share.Lo, k.Share.Hi), s.Unit, partitionsOf(k.Where), ceilingText(s))
 	}
 	if float64(r.Profile.NumPartitions) <= s.CeilingHi {
 		f.Severity = finding.Info
@@ -509,7 +516,12 @@ func movedKeyFinding(m plan.KeyMove, subject string, counts bool) finding.Findin
 	for i, p := range m.From {
 		from[i] = fmt.Sprint(p)
 	}
+	moves, drain := "moves from partition "+strings.Join(from, ", "), "its old partition"
 	to := fmt.Sprintf("partition %d", m.To)
+	if len(from) > 1 {
+		moves, drain = fmt.Sprintf("is in partitions %s and moves", firstOf(from, 8)), "its old partitions"
+		to += " alone"
+	}
 	if m.To < 0 {
 		to = "no partition: the client itself fails for it"
 	}
@@ -519,9 +531,9 @@ func movedKeyFinding(m plan.KeyMove, subject string, counts bool) finding.Findin
 	}
 	return finding.Finding{
 		ID: finding.MovedHotKey, Severity: finding.Warning, Subject: subject, Key: m.Key, HasKey: true,
-		What: fmt.Sprintf("At %s, key {key} (%s of records) moves from partition %s to %s.",
-			subject, finding.PercentRange(m.Share.Lo, m.Share.Hi), firstOf(from, 8), to),
-		Do: "Drain its old partition in every group before producers see " + change + "; a replay can meet both.",
+		What: fmt.Sprintf("At %s, key {key} (%s of records) %s to %s.",
+			subject, finding.PercentRange(m.Share.Lo, m.Share.Hi), moves, to),
+		Do: "Drain " + drain + " in every group before producers see " + change + "; a replay can meet both.",
 	}
 }
 

@@ -2,11 +2,14 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"keyspread/analyze/finding"
 	"keyspread/analyze/placement"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/source"
+	"keyspread/partitioner"
 )
 
 // Two producers with different partitioners write the same keys: most keys are in two partitions. The plan counts keys,
@@ -74,5 +77,46 @@ func TestPlanMixedWriters(t *testing.T) {
 	}
 	if res.Placement.Answer != placement.Mixture {
 		t.Errorf("answer %v, want a mixture", res.Placement.Answer)
+	}
+}
+
+// A hot key that two partitioners divide: no sentence puts it on one consumer, or in one partition that it is in.
+func TestDividedHotKey(t *testing.T) {
+	m := topicOf(t, parse(t, "crc32u"), 16, customers(2000, 4))
+	crc, murmur := parse(t, "crc32u"), parse(t, "murmur2")
+	key := []byte("tenant-hot")
+	var in []int32
+	for _, pt := range []partitioner.Partitioner{crc, murmur} {
+		at := make([]int32, 1)
+		if _, err := pt.Place(key, []int32{16}, at); err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, at[0])
+		p := &m.partitions[at[0]]
+		for range 1500 {
+			*p = append(*p, source.Record{Offset: int64(len(*p)), Timestamp: 1_700_000_000_000, Key: key, ValueSize: 100})
+		}
+	}
+	slices.Sort(in)
+	to := make([]int32, 1)
+	if _, err := crc.Place(key, []int32{32}, to); err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig(crc)
+	cfg.Plans = []plan.To{{NumPartitions: 32}}
+	res, err := Run(t.Context(), m, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := fmt.Sprintf("partitions %d, %d", in[0], in[1])
+	share := finding.Percent(3000.0 / 11000)
+	for id, want := range map[finding.ID]string{
+		finding.HotKey:      "Its records are divided between " + both + "; placed by one partitioner at one count, one consumer must carry it at its peak.",
+		finding.Ceiling:     "No count brings the hottest partition below " + share + " of records once one partitioner places key {key}, now divided between " + both + " (N* = 3.7 partitions).",
+		finding.MovedHotKey: fmt.Sprintf("At 32 partitions, key {key} (%s of records) is in %s and moves to partition %d alone.", share, both, to[0]),
+	} {
+		if f := has(res.Findings, id); f == nil || f.What != want && f.Do != want {
+			t.Errorf("%s: %+v, want %q", id, f, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"slices"
 	"testing"
 
 	"keyspread/analyze"
@@ -227,6 +228,7 @@ func goldenCases() []goldenCase {
 		{"hostile", hostileTopic, opt},
 		{"decoded", decodedTopic, opt},
 		{"plan", planTopic, opt},
+		{"mixed-plan", mixedPlanTopic, opt},
 		{"sampled", sampledTopic, opt},
 		{"sampled-gaps", sampledGapsTopic, opt},
 		{"sampled-plan", sampledPlanTopic, opt},
@@ -390,4 +392,19 @@ func planTopic(t testing.TB) *analyze.Result {
 		Do:   "Drain its old partition in every group before producers see the new count.",
 	}}
 	return res
+}
+
+// mixedPlanTopic is written by murmur2, and about a third of it by crc32u: most keys are in two partitions.
+func mixedPlanTopic(t testing.TB) *analyze.Result {
+	ks := append(evenKeys(600), key("customer-42", 1200))
+	other := parsePartitioner(t, "crc32u")
+	for _, k := range slices.Clone(ks) {
+		out := make([]int32, 1)
+		if _, err := other.Place(k.key, []int32{12}, out); err != nil {
+			t.Fatal(err)
+		}
+		k.records, k.partition = (k.records+1)/2, out[0]
+		ks = append(ks, k)
+	}
+	return topic{name: "mixed.v1", partitions: 12, keys: ks, to: []int32{24}}.result(t)
 }

@@ -74,10 +74,36 @@ func planTable(r *Report) block {
 	}
 	note := "Hottest: the partition with the most records, and its share. " +
 		"Moved: the share whose future records would land in another partition, " + measured + "; records already written stay where they are."
+	if r.Placement != nil && len(r.Placement.Several) > 0 {
+		note += " A key in several partitions counts as moved."
+	}
 	if formulas {
 		note += " Formula: the share of keys that 1 − gcd/max expects to move, whatever their weight."
 	}
-	return block{open: true, table: t, notes: []string{note}}
+	notes := []string{note}
+	if text := othersAssumed(r); text != "" {
+		notes = []string{text, note}
+	}
+	return block{open: true, table: t, notes: notes}
+}
+
+// othersAssumed says whose records the plans take for those of the topic's partitioner; empty when there are none.
+func othersAssumed(r *Report) string {
+	i := slices.IndexFunc(r.Plans, func(p Plan) bool { return len(p.Others) > 0 })
+	if i < 0 {
+		return ""
+	}
+	p := &r.Plans[i]
+	others := make([]string, 0, len(p.Others))
+	for _, o := range p.Others {
+		name := "no known partitioner"
+		if o.Writer != nil && r.Placement != nil && *o.Writer >= 0 && *o.Writer < len(r.Placement.Writers) {
+			name = r.Placement.Writers[*o.Writer].name()
+		}
+		others = append(others, fmt.Sprintf("%s %s of keyed records", name, percentRange(exactOr(o.Records))))
+	}
+	return fmt.Sprintf("Assumed: every future record is placed by %s. Others placed a part of the topic, and where their records would go is not simulated: %s.",
+		p.To.Partitioner, strings.Join(others, "; "))
 }
 
 // loadCells are the cells of the topic's loads: PAR by records and bytes, the hottest partition and its share.

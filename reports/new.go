@@ -369,6 +369,7 @@ func (b *builder) plan(p *plan.Plan) Plan {
 	out := Plan{
 		From:     candidate(p.From),
 		To:       candidate(p.Candidate),
+		Others:   make([]Other, 0, len(p.Others)),
 		Unkeyed:  weight(p.Unkeyed),
 		Unplaced: weight(p.Unplaced),
 		Records:  b.side(&p.Records),
@@ -388,6 +389,13 @@ func (b *builder) plan(p *plan.Plan) Plan {
 	}
 	if best := finite(p.Limit.BestPAR); best != nil {
 		out.Limit.BestPAR = *best
+	}
+	for _, o := range p.Others {
+		other := Other{Records: placedShare(o.Records)}
+		if o.Writer >= 0 {
+			other.Writer = new(o.Writer)
+		}
+		out.Others = append(out.Others, other)
 	}
 	if p.KeysKnown {
 		out.Moved.Keys = &MovedKeys{Moved: p.MovedKeys, Of: p.Keys, Share: ratio(p.MovedKeys, p.Keys)}

@@ -292,6 +292,7 @@ type Plan struct {
 	From     Candidate `json:"from"`
 	To       Candidate `json:"to"`
 	Moved    Moved     `json:"moved"`
+	Others   []Other   `json:"others"`   // who else wrote than To.Partitioner, and is taken for it; empty when that is to change
 	Unkeyed  Weight    `json:"unkeyed"`  // spread by the client; even in the loads
 	Unplaced Weight    `json:"unplaced"` // the client itself fails; in no load
 	Records  PlanSide  `json:"records"`
@@ -311,7 +312,13 @@ type Moved struct {
 	FormulaKeyShare *float64   `json:"formula_key_share"` // 1 - gcd(n, m)/max(n, m); null when the partitioner changes too
 }
 
-// MovedKeys counts keys, once for each partition that holds them.
+// Other is keyed records that the partitioner planned with did not place. Their writer's future records are not simulated.
+type Other struct {
+	Writer  *int       `json:"writer"` // index of Placement.Writers; null: no known partitioner
+	Records ShareRange `json:"records"`
+}
+
+// MovedKeys counts distinct keys. One moves when any of its records is in another partition than its future ones.
 type MovedKeys struct {
 	Moved int64   `json:"moved"`
 	Of    int64   `json:"of"` // those that have a place
