@@ -295,3 +295,33 @@ func BenchmarkLines(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/record")
 }
+
+// What came before the reading ended in trouble was delivered, whole lines only.
+func TestTrouble(t *testing.T) {
+	s, err := New(Config{
+		Name: "keys", NumPartitions: 1, Partitioner: parse(t, "java"),
+		Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(io.MultiReader(strings.NewReader("a\nb\nhal"), iotest.ErrReader(io.ErrClosedPipe))), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	coverage, err := s.Read(t.Context(), plan, source.SinkFunc(func(b *source.Batch) error {
+		for _, r := range b.Records {
+			got = append(got, string(r.Key))
+		}
+		return nil
+	}))
+	if !errors.Is(err, io.ErrClosedPipe) || !strings.Contains(err.Error(), "after line 2") {
+		t.Errorf("error %v, want the reader's after line 2", err)
+	}
+	if !slices.Equal(got, []string{"a", "b"}) || coverage[0].Read != 2 {
+		t.Errorf("got %q, coverage %+v; want the two whole lines", got, coverage)
+	}
+}

@@ -124,7 +124,8 @@ const (
 	maxLine      = 64 << 20
 )
 
-// Read delivers every record. A line that cannot be read ends it with a [*LineError]; what came before was delivered.
+// Read delivers every record. A line that cannot be read ends it with a [*LineError]; what came before it, or before the
+// trouble that ends the reading, was delivered.
 func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]source.Coverage, error) {
 	r := &reader{config: s.config, sink: sink, wanted: make([]bool, s.config.NumPartitions)}
 	for _, span := range p.Spans {
@@ -168,21 +169,20 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 	r.counts[0] = r.config.NumPartitions
 	buffer := make([]byte, 0, chunkSize)
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		n, err := io.ReadFull(in, buffer[len(buffer):cap(buffer)])
 		buffer = buffer[:len(buffer)+n]
 		last := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
-			return fmt.Errorf("reading %s after line %d: %w", r.config.Name, r.line, err)
-		}
 		used, lineErr := r.lines(buffer, last)
 		if err := r.flush(); err != nil {
 			return err
 		}
-		if lineErr != nil || last {
+		switch {
+		case lineErr != nil || last:
 			return lineErr
+		case err != nil:
+			return fmt.Errorf("reading %s after line %d: %w", r.config.Name, r.line, err)
+		case ctx.Err() != nil:
+			return ctx.Err()
 		}
 		rest := copy(buffer[:cap(buffer)], buffer[used:])
 		buffer = buffer[:rest]
