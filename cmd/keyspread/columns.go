@@ -64,12 +64,20 @@ func writeColumns(w io.Writer, rows [][]string, left int) {
 	}
 }
 
-// writeWrapped writes text in lines of at most textColumns, the first after first, the others after rest. A longer word
+// textWidth is how wide text on w is to be: as wide as w if that is narrower than textColumns.
+func textWidth(w io.Writer) int {
+	if n := columns(w); n > 0 {
+		return min(n, textColumns)
+	}
+	return textColumns
+}
+
+// writeWrapped writes text in lines of at most width columns, the first after first, the others after rest. A longer word
 // has a line of its own.
-func writeWrapped(w io.Writer, first, rest, text string) {
+func writeWrapped(w io.Writer, width int, first, rest, text string) {
 	line, empty := first, true
 	for word := range strings.FieldsSeq(text) {
-		if !empty && uniseg.StringWidth(line)+1+uniseg.StringWidth(word) > textColumns {
+		if !empty && uniseg.StringWidth(line)+1+uniseg.StringWidth(word) > width {
 			fmt.Fprintln(w, line)
 			line, empty = rest, true
 		}

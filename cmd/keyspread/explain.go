@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,10 +26,7 @@ func newExplainCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				for _, e := range finding.All() {
-					fmt.Fprintf(cmd.OutOrStdout(), "%-22s %s\n", e.ID, e.Title)
-				}
-				return nil
+				return listEntries(cmd.OutOrStdout())
 			}
 			e, ok := finding.Find(finding.ID(args[0]))
 			if !ok {
@@ -54,7 +52,20 @@ func unknownFinding(id string) error {
 	return errors.New("unknown finding " + fmt.Sprintf("%q", id) + "; known: " + strings.Join(ids, ", "))
 }
 
+func listEntries(w io.Writer) error {
+	var text bytes.Buffer
+	for _, e := range finding.All() {
+		writeWrapped(&text, textWidth(w), fmt.Sprintf("%-22s ", e.ID), strings.Repeat(" ", 23), e.Title)
+	}
+	_, err := text.WriteTo(w)
+	return err
+}
+
 func writeEntry(w io.Writer, e finding.Entry) error {
-	_, err := fmt.Fprintf(w, "%s: %s\n\n%s\n\nWhen\n%s\n\nWhat to do\n%s\n", e.ID, e.Title, e.Meaning, e.Rule, e.Do)
+	var text bytes.Buffer
+	for _, part := range []string{string(e.ID) + ": " + e.Title, "", e.Meaning, "", "When", e.Rule, "", "What to do", e.Do} {
+		writeWrapped(&text, textWidth(w), "", "", part)
+	}
+	_, err := text.WriteTo(w)
 	return err
 }

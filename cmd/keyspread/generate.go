@@ -67,7 +67,7 @@ It writes to an existing topic only when that is empty or --append is given, and
 	flags.Int64Var(&f.stream.Records, "records", f.stream.Records, "records to write")
 	flags.Int64Var(&f.stream.Keys, "keys", f.stream.Keys, "distinct keys beside the hot ones")
 	flags.Float64Var(&f.stream.Zipf, "zipf", f.stream.Zipf, "Zipf `exponent` of the keys: 0 all alike, 1 typical, above 1 steep")
-	flags.StringVar(&f.stream.KeyPrefix, "key-prefix", f.stream.KeyPrefix, "`text` before every key's number")
+	flags.StringVar(&f.stream.KeyPrefix, "key-prefix", f.stream.KeyPrefix, "`text` before every key's number; none with int64 unless given")
 	flags.StringVar(&f.keyFormat, "key-format", "decimal", "decimal, uuid or int64 (8 bytes, big-endian)")
 	flags.StringArrayVar(&f.hot, "hot", nil, "hot key `NAME=SHARE`, such as acme=0.18; repeatable")
 	flags.Int64Var(&f.stream.HotRun, "hot-run", 1, "mean `length` of the runs in which a hot key's records come")
@@ -85,6 +85,9 @@ It writes to an existing topic only when that is empty or --append is given, and
 func (f *generateFlags) run(cmd *cobra.Command) error {
 	if err := f.finish(time.Now()); err != nil {
 		return usageError{err}
+	}
+	if f.stream.KeyFormat == synthetic.KeyInt64 && !cmd.Flags().Changed("key-prefix") {
+		f.stream.KeyPrefix = "" // a key is 8 bytes then, as clients write a long
 	}
 	stream, err := synthetic.New(f.stream)
 	if err != nil {

@@ -396,7 +396,7 @@ func (l *locator) writeTable(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 	for _, note := range notes {
-		writeWrapped(w, "", "  ", note)
+		writeWrapped(w, textColumns, "", "  ", note)
 	}
 }
 

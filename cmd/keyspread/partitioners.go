@@ -111,7 +111,7 @@ func writePartitionersText(w io.Writer, s selection) {
 			width = max(width, len(c.ID))
 		}
 		for _, c := range s.classes {
-			writeWrapped(w, fmt.Sprintf("%-*s  ", width, c.ID), strings.Repeat(" ", width+2), c.Description)
+			writeWrapped(w, textColumns, fmt.Sprintf("%-*s  ", width, c.ID), strings.Repeat(" ", width+2), c.Description)
 		}
 		return
 	}
@@ -132,7 +132,7 @@ func writeRuleTable(w io.Writer, rules []partitioner.Rule) {
 	}
 	writeColumns(w, rows, 4)
 	fmt.Fprintln(w)
-	writeWrapped(w, "", "", "* with nothing configured, in the newest version; @VERSION: up to that version. "+
+	writeWrapped(w, textColumns, "", "", "* with nothing configured, in the newest version; @VERSION: up to that version. "+
 		"hashed: like any key, null as if empty; other words: how the client spreads such keys.")
 }
 
@@ -157,7 +157,7 @@ func writeExplained(w io.Writer, s selection) {
 	const indent = "             "
 	field := func(name, text string) {
 		if text != "" {
-			writeWrapped(w, fmt.Sprintf("%-*s", len(indent), name), indent, text)
+			writeWrapped(w, textColumns, fmt.Sprintf("%-*s", len(indent), name), indent, text)
 		}
 	}
 	title := r.ID

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,17 +21,27 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// columns is the width of the terminal that w is; 0 when it is none.
+// The widths that COLUMNS may name.
+const (
+	leastColumns = 40
+	mostColumns  = 400
+)
+
+// columns is the width of the terminal that w is, or for another file the one that COLUMNS asks for, as with a pager; 0
+// when neither is known.
 func columns(w any) int {
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		return width
+	}
+	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || width < 1 {
 		return 0
 	}
-	return width
+	return min(max(width, leastColumns), mostColumns)
 }
 
 // withProgress shows on w how far the reading of src is: offsets settled of those planned, rate and time left.
