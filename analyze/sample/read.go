@@ -27,11 +27,14 @@ type Config struct {
 // DefaultConfig returns blocks of 500 offsets, 95 % intervals and a half-width of one point.
 func DefaultConfig() Config { return Config{Seed: 1, BlockSize: 500, Precision: 0.01, Alpha: 0.05} }
 
+// MaxBlockSize is the largest block size, in offsets: far above any that makes sense, far below where sums overflow.
+const MaxBlockSize = 1 << 40
+
 // Validate reports the first value out of range.
 func (c Config) Validate() error {
 	switch {
-	case c.BlockSize < 1:
-		return fmt.Errorf("sampling blocks of %d offsets: want at least 1", c.BlockSize)
+	case c.BlockSize < 1 || c.BlockSize > MaxBlockSize:
+		return fmt.Errorf("sampling blocks of %d offsets: want 1 to %d", c.BlockSize, int64(MaxBlockSize))
 	case !(c.Precision > 0 && c.Precision < 0.5):
 		return fmt.Errorf("precision %v: want a half-width between 0 and 0.5, such as 0.01 (1pt)", c.Precision)
 	case !(c.Alpha > 0 && c.Alpha < 1):

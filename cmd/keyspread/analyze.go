@@ -16,6 +16,7 @@ import (
 
 	"keyspread/analyze"
 	"keyspread/analyze/plan"
+	"keyspread/analyze/profile"
 	"keyspread/analyze/source"
 	"keyspread/partitioner"
 	"keyspread/partitioner/custom"
@@ -74,6 +75,9 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 	cfg.Profile.VerifyKeys = f.verifyKeys
 	if cfg.Profile.Memory, err = parseBytes(f.memory); err != nil {
 		return cfg, nil, fmt.Errorf("--memory: %w", err)
+	}
+	if cfg.Profile.Memory < profile.MinMemory {
+		return cfg, nil, fmt.Errorf("--memory %s is too little for key tables: give at least %d bytes", f.memory, profile.MinMemory)
 	}
 	if cfg.Candidates, err = parseCounts("--candidates", f.candidates); err != nil {
 		return cfg, nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"keyspread/analyze"
+	"keyspread/analyze/plan"
 	"keyspread/analyze/source/dump"
 )
 
@@ -36,6 +37,7 @@ func (f *fileFlags) register(cmd *cobra.Command) {
 // topicFlags mean nothing for a file, which is read whole.
 var topicFlags = []string{
 	"isolation", "partitions", "since", "until", "tail", "offsets", "rack", "max-rate", "max-records", "max-bytes", "max-time",
+	"full-under", "precision", "confidence", "block-size", "seed",
 }
 
 // refuseTopicFlags tells of a flag that would be ignored for a file.
@@ -43,6 +45,22 @@ func refuseTopicFlags(cmd *cobra.Command, name string) error {
 	for _, flag := range topicFlags {
 		if cmd.Flags().Changed(flag) {
 			return usageError{fmt.Errorf("%s is a file, which is read whole: --%s is for a topic", name, flag)}
+		}
+	}
+	if cmd.Flag("sample").Value.String() == sampleBlocks {
+		return usageError{fmt.Errorf("%s is a file, which is read whole: --sample blocks is for a topic", name)}
+	}
+	if name == "-" && cmd.Flag("refine").Value.String() == "true" {
+		return usageError{errors.New("--refine reads a second time, which standard input cannot be: name a file")}
+	}
+	return nil
+}
+
+// refuseReadFlags tells of a flag that would be ignored for a profile, which was counted before.
+func refuseReadFlags(cmd *cobra.Command, name string) error {
+	for _, flag := range []string{"shard", "refine", "verify-keys"} {
+		if cmd.Flags().Changed(flag) {
+			return usageError{fmt.Errorf("%s is a profile, which was counted before: --%s is for reading", name, flag)}
 		}
 	}
 	return nil
@@ -70,6 +88,9 @@ func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output
 	if err := refuseTopicFlags(cmd, name); err != nil {
 		return err
 	}
+	if n := read.file.partitions; n < 0 || n > plan.MaxPartitions {
+		return usageError{fmt.Errorf("--topic-partitions %d: want 1 to %d", n, plan.MaxPartitions)}
+	}
 	in, size, err := openInput(cmd, name)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == name {
 		return fmt.Errorf("%w; to read a topic give -b HOST:PORT -t %s", err, name)
@@ -95,6 +116,9 @@ func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output
 		if err := refuseFileFlags(cmd, "profile "+name); err != nil {
 			return err
 		}
+		if err := refuseReadFlags(cmd, name); err != nil {
+			return err
+		}
 		return concludeProfile(cmd, name, cfg, out)
 	}
 	return analyzeKeys(cmd, name, size, bufferedInput{buffered, in}, cfg, out, read)
@@ -106,10 +130,10 @@ type bufferedInput struct {
 	io.Closer
 }
 
-// openInput opens a file, or standard input for "-". size is 0 when it is not known.
+// openInput opens a file, or standard input for "-". size is -1 when it cannot be read twice, as a pipe.
 func openInput(cmd *cobra.Command, name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
-		return io.NopCloser(newStoppableReader(cmd.Context(), cmd.InOrStdin())), 0, nil
+		return io.NopCloser(newStoppableReader(cmd.Context(), cmd.InOrStdin())), -1, nil
 	}
 	var file *os.File
 	err = orStopped(cmd.Context(), func() (err error) { // a pipe waits for its writer
@@ -132,13 +156,16 @@ func openInput(cmd *cobra.Command, name string) (in io.ReadCloser, size int64, e
 	return struct {
 		io.Reader
 		io.Closer
-	}{newStoppableReader(cmd.Context(), file), file}, 0, nil
+	}{newStoppableReader(cmd.Context(), file), file}, -1, nil
 }
 
 // analyzeKeys counts a file of keys. It is read whole: a file has no offsets to draw blocks from.
 func analyzeKeys(cmd *cobra.Command, name string, size int64, in bufferedInput, cfg analyze.Config, out output, read *readFlags) error {
 	defer in.Close()
 	format, err := dump.Detect(in.Reader)
+	if err != nil && cmd.Context().Err() != nil {
+		return interrupted(cmd.Context(), "nothing had been read yet")
+	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
@@ -154,9 +181,19 @@ func analyzeKeys(cmd *cobra.Command, name string, size int64, in bufferedInput, 
 	if format == dump.Lines {
 		cfg.Auto, cfg.Assigned = false, true // lines are placed by the assumed partitioner: there is nothing to tell it from
 	}
+	if cfg.Refine && size < 0 {
+		return usageError{fmt.Errorf("--refine reads a second time, which %s cannot be: name a regular file", name)}
+	}
+	opened := io.ReadCloser(in)
 	src, err := dump.New(dump.Config{
-		Name: name, Format: format, NumPartitions: read.file.partitions, Partitioner: itself(cfg.Partitioner), Size: size,
-		Open: func() (io.ReadCloser, error) { return in, nil },
+		Name: name, Format: format, NumPartitions: read.file.partitions, Partitioner: itself(cfg.Partitioner), Size: max(0, size),
+		Open: func() (io.ReadCloser, error) {
+			if first := opened; first != nil {
+				opened = nil
+				return first, nil
+			}
+			return os.Open(name) // a second read
+		},
 	})
 	if err != nil {
 		return usageError{err}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"keyspread/analyze/plan"
 	"keyspread/partitioner"
 )
 
@@ -112,9 +113,6 @@ func runLocate(cmd *cobra.Command, args []string, f *locateFlags) (failed error)
 	return bad
 }
 
-// maxLocateCount is the largest count taken, as by plan.
-const maxLocateCount = 100_000
-
 func (f *locateFlags) parseCounts() ([]int32, error) {
 	if len(f.counts) == 0 {
 		return nil, errors.New("no partition count named: give -n COUNT")
@@ -122,8 +120,8 @@ func (f *locateFlags) parseCounts() ([]int32, error) {
 	var counts []int32
 	for _, s := range f.counts {
 		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
-		if err != nil || n < 1 || n > maxLocateCount {
-			return nil, fmt.Errorf("-n: %q is not a partition count between 1 and %d", s, maxLocateCount)
+		if err != nil || n < 1 || n > plan.MaxPartitions {
+			return nil, fmt.Errorf("-n: %q is not a partition count between 1 and %d", s, plan.MaxPartitions)
 		}
 		if !slices.Contains(counts, int32(n)) {
 			counts = append(counts, int32(n))
