@@ -32,7 +32,9 @@ type fetcher struct {
 	conn   *conn
 	muted  time.Time // not to be asked until then: the broker throttles, or has nothing to say
 
-	stalled int // how often in a row the broker had nothing for the first partition; 0: it had
+	moved  bool          // the answer at hand brought something on
+	barren int           // how many answers in a row did not
+	quiet  time.Duration // how long the pauses after them were
 
 	request fetch.Request
 	sent    []asked // what the request on its way asks for
@@ -98,6 +100,7 @@ func (f *fetcher) collect() bool {
 
 // giveBack hands p back to the run.
 func (f *fetcher) giveBack(p *partition, o outcome) {
+	f.moved = true
 	p.outcome = o
 	f.drop(p)
 	f.r.mu.Lock()
@@ -282,9 +285,8 @@ func (f *fetcher) receive() error {
 // walk goes over the answer once: it moves what is asked for next beyond what has come, gives back the partitions with
 // an error, and lists the record sets to scan.
 func (f *fetcher) walk() {
-	f.ready = f.ready[:0]
-	f.stalled = 0
-	hint := 0
+	f.ready, f.moved = f.ready[:0], false
+	hint, firstSeen := 0, false
 	for i := range f.answer.parts {
 		a := &f.answer.parts[i]
 		j := f.find(a.partition, hint)
@@ -292,6 +294,7 @@ func (f *fetcher) walk() {
 			continue // not asked for
 		}
 		hint = j + 1
+		firstSeen = firstSeen || j == 0
 		p := f.asked[j].p
 		if !p.listed || p.fetchPosition != f.asked[j].from {
 			continue // given up while the request was on its way, or answered twice
@@ -299,19 +302,49 @@ func (f *fetcher) walk() {
 		switch {
 		case a.err != codeNone:
 			f.refused(p, a.err)
-		case a.preferredReplica >= 0 && a.preferredReplica != f.broker && f.r.s.config.Rack != "":
+		case f.redirects(p, a):
 			p.replica, p.replicaUntil = a.preferredReplica, time.Now().Add(replicaFor)
 			f.giveBack(p, moved)
 		default:
 			f.accept(p, a, j)
 		}
 	}
+	if !firstSeen && f.asked[0].p.listed && f.answer.throttleMillis == 0 { // over its quota, a client gets no partition
+		f.stall(f.asked[0].p, errors.New("the broker leaves the partition out of its answers"))
+	}
 	f.rotate()
-	if f.stalled > 0 && len(f.ready) == 0 {
-		// The broker should have held its answer for MaxWait; one that does not is not asked in a tight loop.
-		if until := time.Now().Add(backOff(f.stalled - 1)); until.After(f.muted) {
-			f.muted = until
+	f.rest()
+}
+
+// redirects reports whether the leader names a replica that shall be asked instead. The word of a replica does not
+// count, nor does that of a leader that was told no rack: partitions could be sent to and fro without end.
+func (f *fetcher) redirects(p *partition, a *answerPart) bool {
+	return a.preferredReplica >= 0 && a.preferredReplica != f.broker && f.r.s.config.Rack != "" && p.replica < 0 &&
+		!time.Now().Before(p.leaderUntil)
+}
+
+// rest sees to it that a broker whose answers bring nothing on is not asked in a tight loop, nor for ever: it should hold
+// an answer without records for MaxWait, but may not. Partitions are in trouble one by one, when they are the first of a
+// request; with many of them, or with a broker that always throttles, that would take too long.
+func (f *fetcher) rest() {
+	if f.moved {
+		f.barren, f.quiet = 0, 0
+		return
+	}
+	if f.quiet > f.r.s.config.RetryFor {
+		for _, a := range f.asked {
+			if p := a.p; p.listed {
+				p.err = fmt.Errorf("given up after %d answers of the broker that brought no records", f.barren)
+				f.giveBack(p, failed)
+			}
 		}
+		return
+	}
+	pause := backOff(f.barren)
+	f.barren++
+	f.quiet += pause
+	if until := time.Now().Add(pause); until.After(f.muted) {
+		f.muted = until
 	}
 }
 
@@ -348,9 +381,10 @@ func (f *fetcher) accept(p *partition, a *answerPart, j int) {
 	if x.Next > p.fetchPosition {
 		err = nil // what came before the broken batch is good, and may be all that is wanted
 	} else if err == nil {
-		f.nothing(p, a, j)
+		f.nothing(p, a, j, x)
 		return
 	}
+	f.moved = true
 	got := ready{p: p, set: a.set, aborted: f.answer.aborted[a.abortedFrom:a.abortedTo], broken: err}
 	if err == nil {
 		f.r.s.sizes.learn(p.id, x)
@@ -372,29 +406,48 @@ func (f *fetcher) accept(p *partition, a *answerPart, j int) {
 	f.ready = append(f.ready, got)
 }
 
-// nothing deals with an answer that holds no whole batch.
-func (f *fetcher) nothing(p *partition, a *answerPart, j int) {
-	limit := f.asked[j].bytes
-	switch first := j == 0; {
-	case len(a.set) >= int(limit) || len(a.set) > 0 && first:
+// nothing deals with an answer that holds no whole batch at the position or beyond it. x is what it holds.
+func (f *fetcher) nothing(p *partition, a *answerPart, j int, x batch.Extent) {
+	limit, first := int64(f.asked[j].bytes), j == 0
+	need := int64(x.Bytes + x.CutOff) // with the whole batch; one whose header is cut off too is taken to be larger
+	if x.CutOff < 0 {
+		need = min(limit+1, maxFetchFrame)
+	}
+	switch {
+	case need > maxFetchFrame:
+		p.err = fmt.Errorf("a batch of %d bytes is announced, more than %d cannot be read", x.CutOff, maxFetchFrame)
+		f.giveBack(p, failed)
+	case x.CutOff != 0 && need > limit && (first || int64(len(a.set)) >= limit):
 		// Only the beginning of a batch came. Its header says how much to ask for.
-		f.scanner.Reset(a.set, p.fetchPosition, nil, nil)
-		f.scanner.NextBatch()
-		p.least = int32(min(maxFetchFrame, max(2*int64(limit), int64(f.scanner.CutOff()))))
+		p.least = int32(min(maxFetchFrame, max(2*limit, need)))
 		p.maxBytes = max(p.maxBytes, p.least)
-	case len(a.set) == 0 && first && f.answer.throttleMillis == 0:
+		f.moved = true
+	case first && x.CutOff < 0:
+		f.stall(p, fmt.Errorf("the broker sends only the first bytes of a batch, though %d were asked for", limit))
+	case first && x.CutOff > 0:
+		f.stall(p, fmt.Errorf("the broker sends only a part of a batch of %d bytes, though %d were asked for", x.CutOff, limit))
+	case first && len(a.set) > 0:
+		f.stall(p, errors.New("the broker sends only records that come before it"))
+	case first && f.answer.throttleMillis == 0:
 		// The first partition of a request gets at least one batch when there is one.
-		f.r.trouble(p, fmt.Errorf("the broker sends no records, though the partition ends at offset %d",
+		f.stall(p, fmt.Errorf("the broker sends no records, though the partition ends at offset %d",
 			p.spans[len(p.spans)-1].End))
-		f.stalled = p.attempts
-		p.served = true // the others shall not wait for it
-		if p.outcome == failed {
-			f.giveBack(p, failed)
-		}
-	case len(a.set) == 0 && limit < p.maxBytes && len(f.frame)+int(limit) <= int(f.request.MaxBytes):
+	case first:
+		p.served = true // over its quota, a client gets nothing
+	case len(a.set) == 0 && limit < int64(p.maxBytes) && int64(len(f.frame))+limit <= int64(f.request.MaxBytes):
 		p.fellShort() // there was room: a broker leaves a batch out that is larger than what was asked of its partition
-	default:
+	case !p.stalled:
 		p.well()
+	}
+}
+
+// stall notes that a broker has nothing for the first partition of a request that it could go on with.
+func (f *fetcher) stall(p *partition, err error) {
+	f.r.trouble(p, err)
+	p.leaveReplica(time.Now())
+	p.stalled, p.served = true, true // the others shall not wait for it
+	if p.outcome == failed {
+		f.giveBack(p, failed)
 	}
 }
 

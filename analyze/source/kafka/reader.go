@@ -57,6 +57,7 @@ type partition struct {
 	err      error
 	since    time.Time // when the trouble began; zero: none
 	attempts int       // since then
+	stalled  bool      // the trouble is a broker that sends nothing to go on with; only records end it
 }
 
 func newPartition(id int32, spans []source.Span, maxBytes int32) *partition {
@@ -151,7 +152,7 @@ func (p *partition) leaveReplica(now time.Time) {
 }
 
 // well ends a trouble.
-func (p *partition) well() { p.since, p.attempts = time.Time{}, 0 }
+func (p *partition) well() { p.since, p.attempts, p.stalled = time.Time{}, 0, false }
 
 // read is one run of [Source.Read].
 type read struct {

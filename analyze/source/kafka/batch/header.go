@@ -51,6 +51,7 @@ type Extent struct {
 	Next    int64 // position after the last batch: where the request after this one starts
 	Batches int
 	Bytes   int // as stored
+	CutOff  int // size of the batch that is cut off at the end; 0: none is, -1: too little of it is there to tell
 }
 
 // Walk reads the headers of a record set, checks no checksum and decompresses nothing. The extent it returns never ends
@@ -60,8 +61,9 @@ type Extent struct {
 func Walk(set []byte, from int64) (Extent, error) {
 	x := Extent{First: from, Next: from}
 	for {
-		entry, _, err := cutEntry(set)
+		entry, need, err := cutEntry(set)
 		if err != nil || entry == nil {
+			x.CutOff = need
 			return x, err
 		}
 		h, err := parseHeader(entry)

@@ -330,7 +330,7 @@ func TestTruncated(t *testing.T) {
 		if want := n > 0 && n < len(first); s.Truncated() != want {
 			t.Errorf("cut at %d: Truncated() = %v, want %v", n, s.Truncated(), want)
 		}
-		wantExtent := Extent{First: base, Next: wantNext, Bytes: wantUsed}
+		wantExtent := Extent{First: base, Next: wantNext, Bytes: wantUsed, CutOff: wantCut}
 		if wantUsed > 0 {
 			wantExtent.Batches = 1
 		}
