@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 
 	"keyspread/analyze"
@@ -241,8 +241,19 @@ func goldenCases() []goldenCase {
 		{"not-hashed", notHashedTopic, opt},
 		{"tail", func(t testing.TB) *analyze.Result {
 			res := topic{name: "orders.v1", partitions: 3, keys: evenKeys(300)}.result(t)
-			res.Profile.Range = "tail 1000"
-			return res
+			return as(t, res, "tail 1000")
+		}, opt},
+		{"partitions", func(t testing.TB) *analyze.Result {
+			res := topic{name: "orders.v1", partitions: 12, keys: append(evenKeys(600), key("customer-42", 1200))}.result(t)
+			p := res.Profile // anew, as what it has found so far is of all partitions
+			res.Profile = &profile.Profile{
+				Topic: p.Topic, NumPartitions: p.NumPartitions, Partitioner: p.Partitioner, Candidates: p.Candidates, Partitions: p.Partitions[7:10],
+			}
+			return as(t, res, "earliest..latest of partitions 7-9")
+		}, opt},
+		{"tail-plan", func(t testing.TB) *analyze.Result {
+			tp := topic{name: "orders.v1", partitions: 12, keys: append(evenKeys(600), key("customer-42", 1200)), to: []int32{24}}
+			return as(t, tp.result(t), "tail 500", 24)
 		}, opt},
 	}
 }
@@ -357,19 +368,36 @@ func boundedTopic(t testing.TB) *analyze.Result {
 	return res
 }
 
+// as judges what was counted again, as if it had been read of a range.
+func as(t testing.TB, res *analyze.Result, of string, to ...int32) *analyze.Result {
+	t.Helper()
+	res.Profile.Range = of
+	cfg := analyze.DefaultConfig(murmur2(t))
+	for _, n := range to {
+		cfg.Plans = append(cfg.Plans, plan.To{NumPartitions: n})
+	}
+	again, err := analyze.Conclude(res.Profile, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Findings = slices.DeleteFunc(again.Findings, func(f finding.Finding) bool { return f.ID != finding.PartialRange })
+	return again
+}
+
 func incompleteTopic(t testing.TB) *analyze.Result {
 	res := topic{name: "payments", partitions: 5, keys: evenKeys(300)}.result(t)
-	res.Complete, res.Partial, res.Why = false, true, "interrupted"
 	p := res.Profile.Partitions
 	p[1].Coverage.Asked += 4000
 	p[2].Coverage.Asked += 1000
 	p[2].Coverage.Lost = 1000
 	p[3].Coverage.Asked += 812
 	p[3].Coverage.Err = errors.New("reading partition 3 at offset 812: batch CRC 0x1 does not match 0x2; read around it with --offsets\x1b[2J")
-	res.Findings = []finding.Finding{{
+	res = as(t, res, res.Profile.Range)
+	res.Complete, res.Partial, res.Why = false, true, "interrupted"
+	res.Findings = append(res.Findings, finding.Finding{
 		ID: finding.IncompleteCoverage, Severity: finding.Critical, What: "2,700 of 8,512 offsets asked for were read (interrupted).",
 		Do: "The figures below describe only what was read; the coverage lines give each partition's reason.",
-	}}
+	})
 	return res
 }
 

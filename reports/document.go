@@ -39,11 +39,13 @@ type detail struct {
 	problems   int  // incomplete partitions
 	hotKeys    int  // of a plan
 	hottest    int  // keys named of a hottest partition
+	part       bool // the report is not of the topic; set by evidence
 }
 
 // evidence returns the sections of a report: the candidates if any were asked for, what was read, then the topic as it
 // is, from the coarse to the fine.
 func evidence(r *Report, d detail) []section {
+	d.part = !r.Coverage.OfTopic
 	if r.Contents.Records == 0 {
 		return []section{readSection(r, d)}
 	}
@@ -80,8 +82,7 @@ func headline(r *Report) string {
 	if len(states) > 0 {
 		state = " (" + strings.Join(states, ", ") + ")"
 	}
-	s := fmt.Sprintf("%s%s: %s, %s, %s", r.Topic.Name, state,
-		finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"), records, size)
+	s := fmt.Sprintf("%s%s: %s, %s, %s", r.Topic.Name, state, partitionsRead(r), records, size)
 	switch {
 	case r.Sample != nil && r.Sample.KeysSeen > 0:
 		atLeast := ""
@@ -99,11 +100,20 @@ func headline(r *Report) string {
 	return s
 }
 
+// partitionsRead counts the partitions, and says so where there are more in the topic.
+func partitionsRead(r *Report) string {
+	of := finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions")
+	if n := r.Coverage.PartitionsRead; n < int(r.Topic.NumPartitions) {
+		return fmt.Sprintf("%d of %s", n, of)
+	}
+	return of
+}
+
 func readSection(r *Report, d detail) section {
 	c, k := r.Contents, r.Coverage
 	how := fmt.Sprintf("%s, %s", k.Range, k.Isolation)
 	b := block{facts: []fact{{"range", how}}}
-	if only := scopeText(k); only != "" {
+	if only := scopeText(r); only != "" {
 		b.facts = append(b.facts, fact{"describes", only})
 	}
 	b.facts = append(b.facts, fact{"coverage", coverageText(r)})
@@ -134,21 +144,30 @@ func readSection(r *Report, d detail) section {
 	return section{"READ", []block{b}}
 }
 
-// scopeText says what a range other than everything makes the figures a description of: of itself, and of nothing
-// beyond it.
-func scopeText(c Coverage) string {
-	switch c.Scope {
-	case "topic", "": // the latter in what is no report of ours
-		return ""
-	case "tail":
-		n := strings.TrimPrefix(c.Range, "tail ")
-		return fmt.Sprintf("the last %s offsets of each partition only; says nothing about what came before them", n)
-	case "window":
-		return "this time window only; what is usual takes several windows to tell"
-	case "offsets":
-		return "these offsets only; says nothing about others"
+// scopeText says what a report describes that is not of everything: of itself, and of nothing beyond it.
+func scopeText(r *Report) string {
+	c := r.Coverage
+	var only []string
+	if c.PartitionsRead < int(r.Topic.NumPartitions) {
+		only = append(only, partitionsRead(r)+" only")
 	}
-	return "this range only; says nothing about the rest of the topic"
+	of, _, _ := strings.Cut(c.Range, " of partitions ")
+	switch profile.Scope(c.Scope) {
+	case profile.Topic, profile.SomeOfTopic, "": // the last in what is no report of ours
+	case profile.Tail:
+		only = append(only, fmt.Sprintf("the last %s offsets of each partition only; says nothing about what came before them",
+			strings.TrimPrefix(of, "tail ")))
+	case profile.Window:
+		only = append(only, "this time window only; what is usual takes several windows to tell")
+	case profile.ChosenOffsets:
+		only = append(only, "these offsets only; says nothing about others")
+	default:
+		only = append(only, "this range only; says nothing about the rest of the topic")
+	}
+	if !c.OfTopic {
+		only = append(only, "shares and loads are of what was read, not of the topic")
+	}
+	return strings.Join(only, "; ")
 }
 
 func bytesText(c Contents) string {
@@ -277,19 +296,24 @@ func skewSection(r *Report, d detail) section {
 	if empty := occupancyText(r.Skew.Occupancy); empty != "" {
 		why.facts = append(why.facts, fact{"without a key", empty})
 	}
+	title := "SKEW"
 	par := "PAR is the largest load over the mean: 1.00 is even. Effective partitions: so many equal ones would be as uneven."
-	if hot := r.Skew.Records.HotShare; hot != nil {
+	switch hot := r.Skew.Records.HotShare; {
+	case d.part:
+		title = "SKEW of what was read"
+		par += " Partitions were not all read alike: this is no skew of the topic, and has no cause in it."
+	case hot != nil:
 		par += fmt.Sprintf(" A key is hot above %s.", finding.Percent(*hot))
 	}
 	why.notes = append(why.notes, par)
-	if c := r.Skew.Records.Ceiling; c != nil {
+	if c := r.Skew.Records.Ceiling; c != nil && !d.part {
 		why.notes = append(why.notes, fmt.Sprintf("The heaviest key sets the ceiling N* = %s partitions by records, %s by bytes: 1 over its share, the least that the hottest partition can have.",
 			ceilingText(c), ceilingText(r.Skew.Bytes.Ceiling)))
 	}
 	if isEstimated(r) {
 		why.notes = append(why.notes, loadsNote(r.Sample)+" Bytes are estimated.")
 	}
-	return section{"SKEW", []block{{table: t}, why}}
+	return section{title, []block{{table: t}, why}}
 }
 
 // causes says in words what [skew.Cause] names.
@@ -376,26 +400,28 @@ func keySection(r *Report, d detail) section {
 		s.blocks = []block{{notes: []string{"No record has a key."}}}
 		return s
 	}
-	byRecords := listed(r.Skew.Records.TopKeys, d.keys)
+	byRecords := listed(r.Skew.Records.TopKeys, d)
 	if r.Sample != nil {
 		s.blocks = sampledKeys(r, d, byRecords)
 		return s
 	}
 	s.blocks = append(s.blocks, keyBlock("by records", r.Skew.Records.TopKeys, len(byRecords), d, recordShare, 4, 3, 6))
-	if d.wide || tellsMore(listed(r.Skew.Bytes.TopKeys, d.keys), byRecords) {
-		n := len(listed(r.Skew.Bytes.TopKeys, d.keys))
+	if d.wide || tellsMore(listed(r.Skew.Bytes.TopKeys, d), byRecords) {
+		n := len(listed(r.Skew.Bytes.TopKeys, d))
 		s.blocks = append(s.blocks, keyBlock("by bytes", r.Skew.Bytes.TopKeys, n, d, byteShare, 2, 1, 6))
 	}
 	return s
 }
 
-// listed returns the keys of a list that fit: limit of them, or up to twice as many when those are hot or undecided.
-func listed(keys []TopKey, limit int) []TopKey {
+// listed returns the keys of a list that fit: d.keys of them, or up to twice as many when those are hot or undecided, which
+// in a part of the topic all are.
+func listed(keys []TopKey, d detail) []TopKey {
+	limit := d.keys
 	if limit == 0 || len(keys) <= limit {
 		return keys
 	}
 	n := limit
-	for n < min(len(keys), 2*limit) && keys[n].Verdict != skew.NotHot.String() {
+	for !d.part && n < min(len(keys), 2*limit) && keys[n].Verdict != skew.NotHot.String() {
 		n++
 	}
 	return keys[:n]
@@ -454,15 +480,18 @@ func keyBlock(head string, keys []TopKey, show int, d detail, of func(*TopKey) S
 		}
 		t.row(cells...)
 	}
+	if d.part {
+		t.drop("verdict", skew.CannotTell.String())
+	}
 	b := block{head: head, table: t}
-	if rest := restText(keys[show:], of); rest != "" {
+	if rest := restText(keys[show:], of, d); rest != "" {
 		b.notes = []string{rest}
 	}
 	return b
 }
 
 // restText says of the keys that are not shown how heavy they can be; empty when there are none.
-func restText(rest []TopKey, of func(*TopKey) ShareRange) string {
+func restText(rest []TopKey, of func(*TopKey) ShareRange, d detail) string {
 	if len(rest) == 0 {
 		return ""
 	}
@@ -471,7 +500,7 @@ func restText(rest []TopKey, of func(*TopKey) ShareRange) string {
 		most = max(most, of(&rest[i]).Hi)
 	}
 	s := fmt.Sprintf("… %d more listed, each at most %s", len(rest), finding.Percent(most))
-	if n := countHot(rest); n > 0 {
+	if n := countHot(rest); n > 0 && !d.part {
 		s += fmt.Sprintf("; %d of them hot or undecided", n)
 	}
 	return s + "."

@@ -84,6 +84,9 @@ func planTable(r *Report) block {
 	if text := othersAssumed(r); text != "" {
 		notes = []string{text, note}
 	}
+	if !r.Coverage.OfTopic {
+		notes = slices.Insert(notes, 0, fmt.Sprintf("Loads, PAR and shares are of the part read, not of the topic (%s).", r.Coverage.Range))
+	}
 	return block{open: true, table: t, notes: notes}
 }
 
@@ -171,7 +174,7 @@ func candidateBlock(r *Report, p *Plan, d detail) block {
 	if p.Unplaced.Records > 0 {
 		b.facts = append(b.facts, fact{"unplaced", fmt.Sprintf("%s%s records have keys for which the client itself gives no partition; in no load", about(r), count(p.Unplaced.Records))})
 	}
-	if !unkeyed(p) {
+	if !unkeyed(p) && r.Coverage.OfTopic {
 		b.facts = append(b.facts, fact{"limit", limitText(r, p)})
 	}
 	if p.To.NumPartitions < p.From.NumPartitions {
@@ -240,7 +243,11 @@ func hottestFacts(p *Plan, d detail) []fact {
 			}
 		}
 		if len(names) > 0 {
-			text += "; its heaviest keys, by share of the topic: " + strings.Join(names, ", ")
+			of := "the topic"
+			if d.part {
+				of = "what was read"
+			}
+			text += "; its heaviest keys, by share of " + of + ": " + strings.Join(names, ", ")
 		}
 		facts = append(facts, fact{"hottest", text})
 	}

@@ -127,16 +127,18 @@ func partitionsNote(s *Sample, d detail) string {
 // sampledKeys lists the heaviest keys of a sample: by records, and by bytes where that tells more.
 func sampledKeys(r *Report, d detail, byRecords []TopKey) []block {
 	blocks := []block{sampledKeyBlock("by records", r.Skew.Records.TopKeys, len(byRecords), d, false)}
-	if byBytes := listed(r.Skew.Bytes.TopKeys, d.keys); d.wide || tellsMore(byBytes, byRecords) {
+	if byBytes := listed(r.Skew.Bytes.TopKeys, d); d.wide || tellsMore(byBytes, byRecords) {
 		blocks = append(blocks, sampledKeyBlock("by bytes", r.Skew.Bytes.TopKeys, len(byBytes), d, true))
 	}
 	last := &blocks[len(blocks)-1]
 	note := "Every block was read: shares are exact."
 	if isEstimated(r) {
-		note = fmt.Sprintf("In brackets: intervals at %s confidence. Verdicts use stricter ones, so that few keys are called hot by chance.",
-			confidence(r.Sample))
+		note = fmt.Sprintf("In brackets: intervals at %s confidence.", confidence(r.Sample))
+		if !d.part {
+			note += " Verdicts use stricter ones, so that few keys are called hot by chance."
+		}
 	}
-	if undecided(r.Skew.Records.TopKeys) || undecided(r.Skew.Bytes.TopKeys) {
+	if !d.part && (undecided(r.Skew.Records.TopKeys) || undecided(r.Skew.Bytes.TopKeys)) {
 		note += " Cannot tell: read more (a finer --precision, higher limits, --sample full)."
 	}
 	last.notes = append(last.notes, note)
@@ -177,8 +179,11 @@ func sampledKeyBlock(head string, keys []TopKey, show int, d detail, bytes bool)
 		}
 		t.row(cells...)
 	}
+	if d.part {
+		t.drop("verdict", skew.CannotTell.String())
+	}
 	b := block{head: head, table: t}
-	if rest := restText(keys[show:], of); rest != "" {
+	if rest := restText(keys[show:], of, d); rest != "" {
 		b.notes = []string{rest}
 	}
 	return b

@@ -31,7 +31,7 @@ func New(res *analyze.Result, opt Options) *Report {
 	if opt.KeyWidth == 0 {
 		opt.KeyWidth = 32
 	}
-	b := &builder{res: res, names: opt.SchemaNames, keys: keyWriter{width: max(16, opt.KeyWidth), redact: opt.Redact}}
+	b := &builder{res: res, extent: res.Profile.Extent(), names: opt.SchemaNames, keys: keyWriter{width: max(16, opt.KeyWidth), redact: opt.Redact}}
 	if res.Placement != nil {
 		b.keys.format, b.keys.context = res.Placement.Keys.Format, res.Placement.Keys.Context
 	}
@@ -57,7 +57,9 @@ func New(res *analyze.Result, opt Options) *Report {
 		r.Partitions = append(r.Partitions, b.partition(&p.Partitions[i]))
 	}
 	slices.SortFunc(r.Partitions, func(a, b Partition) int { return cmp.Compare(a.Partition, b.Partition) })
-	r.Skew.Occupancy = occupancy(&r.Contents, r.Partitions, p.NumPartitions)
+	if r.Coverage.OfTopic {
+		r.Skew.Occupancy = occupancy(&r.Contents, r.Partitions, p.NumPartitions)
+	}
 	r.Sample = b.sample(r)
 	for i := range res.Plans {
 		r.Plans = append(r.Plans, b.plan(&res.Plans[i]))
@@ -66,10 +68,11 @@ func New(res *analyze.Result, opt Options) *Report {
 }
 
 type builder struct {
-	res   *analyze.Result
-	keys  keyWriter
-	names map[uint32]string
-	total profile.Weight
+	res    *analyze.Result
+	extent profile.Extent
+	keys   keyWriter
+	names  map[uint32]string
+	total  profile.Weight
 
 	sampled *estimates // nil: everything was read
 }
@@ -78,7 +81,8 @@ func (b *builder) coverage() Coverage {
 	p := b.res.Profile
 	c := Coverage{
 		Range:     clean(p.Range),
-		Scope:     scope(p.Range),
+		Scope:     string(b.extent.Scope),
+		OfTopic:   b.extent.OfTopic(),
 		Isolation: p.Isolation.String(),
 		Complete:  b.res.Complete,
 		Partial:   b.res.Partial,
@@ -94,21 +98,6 @@ func (b *builder) coverage() Coverage {
 		c.OffsetsLost += part.Lost
 	}
 	return c
-}
-
-// scope says what a range makes a report describe. Only the whole range describes the topic.
-func scope(of string) string {
-	switch {
-	case of == "earliest..latest":
-		return "topic"
-	case strings.HasPrefix(of, "tail "):
-		return "tail"
-	case strings.HasPrefix(of, "offsets "):
-		return "offsets"
-	case strings.Contains(of, ".."):
-		return "window"
-	}
-	return "other"
 }
 
 func (b *builder) contents() Contents {
@@ -219,7 +208,7 @@ func chancePAR(observed float64, c skew.Chance) ChancePAR {
 func (b *builder) topKey(k *skew.Key, s *skew.Skew) TopKey {
 	t := TopKey{
 		Key:        b.keys.key(k.Key),
-		Verdict:    k.Verdict.String(),
+		Verdict:    b.verdict(k.Verdict),
 		Peak:       b.keyPeak(k.Key),
 		Partitions: make([]KeyPart, 0, len(k.Where)),
 	}
@@ -262,6 +251,14 @@ func (b *builder) topKey(k *skew.Key, s *skew.Skew) TopKey {
 		t.PartitionShare = &of
 	}
 	return t
+}
+
+// verdict writes what a key was found to be. That it is light in what was read says nothing of it in the topic.
+func (b *builder) verdict(v skew.Verdict) string {
+	if !b.extent.OfTopic() {
+		v = skew.CannotTell
+	}
+	return v.String()
 }
 
 func (b *builder) keyPart(key []byte, w *profile.Key) KeyPart {

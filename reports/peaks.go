@@ -90,9 +90,13 @@ func peakSection(r *Report, d detail) (s section, ok bool) {
 	}
 	s.title = "PEAKS, per " + bucketText(r.TimeBuckets.Width)
 	width := finding.Span(r.TimeBuckets.Width)
-	note := fmt.Sprintf("The busiest %s of each. Share: its largest of the topic's records in %[1]s, nearly empty times left out.", width)
+	of, head := "the topic's records", "of hot or undecided keys"
+	if d.part {
+		of, head = "the records read", "of keys that are heavy in what was read"
+	}
+	note := fmt.Sprintf("The busiest %s of each. Share: its largest of %s in %[1]s, nearly empty times left out.", width, of)
 	if t := keyPeaks(r, d); len(t.rows) > 0 {
-		s.blocks = append(s.blocks, block{head: "of hot or undecided keys", table: t})
+		s.blocks = append(s.blocks, block{head: head, table: t})
 	}
 	if d.partPeaks {
 		s.blocks = append(s.blocks, partitionPeaks(r, d))
@@ -113,7 +117,7 @@ func keyPeaks(r *Report, d detail) *table {
 	t := newTable(heads...)
 	t.names, t.spare = 0, []int{len(heads) - 1}
 	seen := map[string]bool{}
-	for _, keys := range [][]TopKey{listed(r.Skew.Records.TopKeys, d.keys), listed(r.Skew.Bytes.TopKeys, d.keys)} {
+	for _, keys := range [][]TopKey{listed(r.Skew.Records.TopKeys, d), listed(r.Skew.Bytes.TopKeys, d)} {
 		for i := range keys {
 			k := &keys[i]
 			if seen[identity(k)] || k.Peak == nil {

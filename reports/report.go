@@ -44,8 +44,9 @@ type Topic struct {
 // Coverage says what was read of what was asked for. Offsets are positions, not records: compaction, transaction
 // markers and aborted records leave gaps.
 type Coverage struct {
-	Range          string  `json:"range"` // as asked for
-	Scope          string  `json:"scope"` // what the range makes the report describe: topic, tail, window, offsets or other
+	Range          string  `json:"range"`    // as asked for
+	Scope          string  `json:"scope"`    // what the range names: topic, partitions, tail, window, offsets or other
+	OfTopic        bool    `json:"of_topic"` // shares and loads are the topic's, or a time window's of it; otherwise of what was read
 	Isolation      string  `json:"isolation"`
 	Complete       bool    `json:"complete"` // every offset asked for was read
 	Partial        bool    `json:"partial"`  // the run was stopped before its end

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"keyspread/analyze/plan"
+	"keyspread/analyze/skew"
 )
 
 // TestSampleBesideTruth reports the same topic sampled and read whole. With its fixed seed the sample's intervals must
@@ -120,17 +121,52 @@ func TestSampleOfSeveralPartitions(t *testing.T) {
 
 // TestUnreadRangesAreNotTheTopic checks what is said of ranges that are not everything.
 func TestUnreadRangesAreNotTheTopic(t *testing.T) {
-	for _, c := range []struct{ of, scope, says string }{
-		{"earliest..latest", "topic", ""},
-		{"tail 1000", "tail", "the last 1000 offsets of each partition only"},
-		{"2026-01-02T00:00:00Z..latest", "window", "this time window only"},
-		{"earliest..2026-01-02T00:00:00Z", "window", "this time window only"},
-		{"offsets 0:10-20", "offsets", "these offsets only"},
-		{"table keys.csv", "other", "this range only"},
+	for _, c := range []struct {
+		of, scope, says string
+		read            int
+		ofTopic         bool
+	}{
+		{"earliest..latest", "topic", "", 12, true},
+		{"tail 1000", "tail", "the last 1000 offsets of each partition only; says nothing about what came before them; shares", 12, false},
+		{"2026-01-02T00:00:00Z..latest", "window", "this time window only", 12, true},
+		{"offsets 0:10-20", "offsets", "1 of 12 partitions only; these offsets only", 1, false},
+		{"the whole of keys.csv", "other", "this range only", 12, true},
+		{"earliest..latest", "partitions", "3 of 12 partitions only; shares and loads are of what was read, not of the topic", 3, false},
+		{"earliest..latest of partitions 0,3-5", "partitions", "4 of 12 partitions only; shares", 4, false},
+		{"tail 5 of partitions 0", "tail", "1 of 12 partitions only; the last 5 offsets of each", 1, false},
 	} {
-		got := Coverage{Range: c.of, Scope: scope(c.of)}
-		if text := scopeText(got); got.Scope != c.scope || !strings.HasPrefix(text, c.says) || (c.says == "") != (text == "") {
-			t.Errorf("range %q: scope %q, %q; want %q, %q…", c.of, got.Scope, text, c.scope, c.says)
+		r := &Report{Topic: Topic{NumPartitions: 12}, Coverage: Coverage{Range: c.of, Scope: c.scope, OfTopic: c.ofTopic, PartitionsRead: c.read}}
+		if text := scopeText(r); !strings.HasPrefix(text, c.says) || (c.says == "") != (text == "") {
+			t.Errorf("range %q: %q; want %q…", c.of, text, c.says)
+		}
+	}
+}
+
+// TestPartsOfTheTopic checks that a report of a part says so in its figures, in its words and for machines.
+func TestPartsOfTheTopic(t *testing.T) {
+	for _, c := range goldenCases() {
+		if c.name != "partitions" && c.name != "tail" && c.name != "tail-plan" && c.name != "incomplete" {
+			continue
+		}
+		r := c.report(t)
+		if r.Coverage.OfTopic || r.Skew.Records.Chance != nil || r.Skew.Bytes.Chance != nil || r.Skew.Occupancy != nil {
+			t.Errorf("%s: of the topic %v, with a cause or an expectation", c.name, r.Coverage.OfTopic)
+		}
+		for _, k := range r.Skew.Records.TopKeys {
+			if k.Verdict != skew.CannotTell.String() {
+				t.Errorf("%s: key %s is %q", c.name, k.Key.Text, k.Verdict)
+			}
+		}
+		text := string(write(t, Text, r, View{}))
+		for _, not := range []string{"A key is hot", "ceiling", "N*", "why, records", "verdict"} {
+			if strings.Contains(text, not) {
+				t.Errorf("%s: %q in the report of a part\n%s", c.name, not, text)
+			}
+		}
+		for _, want := range []string{"SKEW of what was read", "shares and loads are of what was read"} {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+				t.Errorf("%s: not %q in the report of a part\n%s", c.name, want, text)
+			}
 		}
 	}
 }
