@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"keyspread/analyze"
 )
 
 // Exit codes; README and `keyspread --help` list them.
@@ -102,6 +104,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		text := one.Error()
 		stopped, isStop := errors.AsType[stopSignal](one)
 		_, isUsage := errors.AsType[usageError](one)
+		_, isPart := errors.AsType[*analyze.PartError](one)
+		isUsage = isUsage || isPart
 		switch {
 		case errors.Is(one, syscall.EPIPE), slices.Contains(told, text):
 			continue // a closed pipe is the reader's wish, not our failure
