@@ -14,8 +14,8 @@
 //	$ keyspread plan keys.ndjson --topic-partitions 12 --to 16 --partitioner java
 //	keys.ndjson: 12 partitions, 10,000 records, 2.01 MiB, 486 keys
 //	…
-//	warning   hot-key: Key acme has 20.0 % of records and 19.4 % of bytes; one key may have 4.5 % at 12
-//	          partitions.
+//	warning   hot-key: Key acme has 20.0 % of records and 19.4 % of bytes; a key is hot above 4.5 % at
+//	          12 partitions.
 //	          → One consumer of partition 0 must carry it at its peak; more partitions do not divide it.
 //	…
 //	PLAN
@@ -53,7 +53,7 @@
 // # What the findings mean
 //
 //	$ keyspread explain ceiling
-//	ceiling: more partitions cannot lower the hottest one
+//	ceiling: one key sets the least that the hottest partition can have
 //	…
 //
 // # Exit codes
