@@ -284,6 +284,7 @@ type locator struct {
 	placed       []int32
 	rows         [][]string
 	notes        []string
+	failures     int  // keys that a partitioner has no partition for
 	ascii        bool // of every key so far
 }
 
@@ -357,20 +358,19 @@ func (l *locator) addRow(key []byte) error {
 			}
 			row = append(row, cell)
 		}
-		if note := noteOf(err); note != "" && !slices.Contains(l.notes, note) {
-			l.notes = append(l.notes, note)
+		if err != nil {
+			l.failures++
+			if l.failures <= failuresNoted {
+				l.notes = append(l.notes, fmt.Sprintf("- %s: %v", keyText(key), err))
+			}
 		}
 		l.rows = append(l.rows, row)
 	}
 	return nil
 }
 
-func noteOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return "- " + err.Error()
-}
+// failuresNoted is how many keys without a partition are explained one by one.
+const failuresNoted = 10
 
 // spreadWord is how the client spreads key, such as "sticky".
 func spreadWord(r partitioner.Rule, key []byte) string {
@@ -389,7 +389,11 @@ func (l *locator) writeTable(w io.Writer) {
 		head = append(head, "n="+strconv.Itoa(int(n)))
 	}
 	writeColumns(w, append([][]string{head}, l.rows...), 2)
-	notes := append(slices.Clone(l.notes), l.alikeNotes()...)
+	notes := slices.Clone(l.notes)
+	if more := l.failures - len(l.notes); more > 0 {
+		notes = append(notes, fmt.Sprintf("- … and %d more", more))
+	}
+	notes = append(notes, l.alikeNotes()...)
 	if len(notes) > 0 {
 		fmt.Fprintln(w)
 	}

@@ -47,12 +47,12 @@ func TestLocateTextNotes(t *testing.T) {
 	}{
 		{"refused key", []string{"-n", "12", "--partitioner", "maxwell:murmur3", "--hex", "ff"}, []string{
 			"0xff  maxwell:murmur3     -",
-			"- partitioner maxwell:murmur3 has no partition for this key: not valid UTF-8, and the client hashes",
+			"- 0xff: partitioner maxwell:murmur3 has no partition for this key: not valid UTF-8, and the client",
 		}},
 		// FNV-1a of aflcgier is 0x80000000; -2^31 % 10 = -8
 		{"outside", []string{"-n", "10,16", "--partitioner", "sarama@1.9", "aflcgier"}, []string{
 			"aflcgier  sarama@1.9:hash     -     0",
-			`- partitioner sarama@1.9:hash answers -8 for key "aflcgier" at 10 partitions: the client itself`,
+			"- aflcgier: partitioner sarama@1.9:hash answers -8 for this key at 10 partitions: the client itself",
 			"at 10, 16: fnv1a_absfirst_broken has the same placement as fnv1a_abs",
 		}},
 		{"one partition", []string{"-n", "1", "k"}, []string{"at 1: every partitioner places alike"}},
