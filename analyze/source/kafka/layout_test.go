@@ -98,8 +98,8 @@ func elements(v reflect.Value) (n int) {
 			return elements(v.Elem())
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			n += elements(v.Field(i))
+		for _, field := range v.Fields() {
+			n += elements(field)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
