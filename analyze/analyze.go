@@ -120,7 +120,7 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	var placed *placement.Placement
 	if estimates != nil && cfg.Auto && readErr == nil {
 		// Blocks are estimated under one partitioner. When the keys show another, the same blocks are read again.
-		placed = placement.Judge(p, cfg.placement())
+		placed = placement.Judge(p, cfg.placement(estimates))
 		_, pt, reason, err := reassume(p, cfg.Partitioner, placed)
 		if err != nil {
 			return nil, err
@@ -298,9 +298,11 @@ func Conclude(p *profile.Profile, cfg Config) (*Result, error) {
 	return conclude(p, cfg, nil, nil)
 }
 
-// placement is how the placement is judged: against the partitioner given, or against none with Auto.
-func (c Config) placement() placement.Config {
+// placement is how the placement is judged: against the partitioner given, or against none with Auto. e is what a sample
+// was, nil when everything was read.
+func (c Config) placement(e *sample.Estimates) placement.Config {
 	pc := placement.DefaultConfig()
+	pc.Sampled = isEstimated(e)
 	pc.Further, pc.KeyFormat = c.Further, c.KeyFormat
 	if !c.Auto {
 		pc.Assumed, pc.Assigned = c.Partitioner, c.Assigned
@@ -311,7 +313,7 @@ func (c Config) placement() placement.Config {
 // conclude judges a profile. placed is its placement when that was judged before; nil otherwise.
 func conclude(p *profile.Profile, cfg Config, e *sample.Estimates, placed *placement.Placement) (*Result, error) {
 	if placed == nil {
-		placed = placement.Judge(p, cfg.placement())
+		placed = placement.Judge(p, cfg.placement(e))
 	}
 	counted, reason := p, ""
 	if cfg.Auto {

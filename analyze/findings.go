@@ -8,6 +8,7 @@ import (
 	"keyspread/analyze/finding"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
+	"keyspread/analyze/sample"
 	"keyspread/analyze/skew"
 )
 
@@ -191,11 +192,11 @@ func hotPartitionFindings(r *Result) []finding.Finding {
 		}
 		if s.Unit == profile.Bytes && len(fs) == 1 && m.Hottest == r.Records.Measures.Hottest {
 			fs[0].Unit = ""
-			fs[0].What = strings.TrimSuffix(fs[0].What, ".") + fmt.Sprintf("; %s of bytes, %s.",
-				finding.Percent(hottestShare(s)), finding.Times(m.PAR))
+			fs[0].What = strings.TrimSuffix(fs[0].What, ".") + fmt.Sprintf("; %s%s of bytes, %s.",
+				about(r, s.Unit), finding.Percent(hottestShare(s)), finding.Times(m.PAR))
 			continue
 		}
-		fs = append(fs, hotPartitionFinding(s))
+		fs = append(fs, hotPartitionFinding(r, s))
 	}
 	return fs
 }
@@ -204,13 +205,13 @@ func hottestShare(s *skew.Skew) float64 {
 	return float64(s.Loads[s.Measures.Hottest]) / float64(s.Total)
 }
 
-func hotPartitionFinding(s *skew.Skew) finding.Finding {
+func hotPartitionFinding(r *Result, s *skew.Skew) finding.Finding {
 	hottest := s.Measures.Hottest
 	f := finding.Finding{
 		ID: finding.HotPartition, Severity: finding.Warning, Unit: s.Unit.String(),
 		Subject: fmt.Sprintf("partition %d", hottest),
-		What: fmt.Sprintf("Partition %d takes %s of %s, %s the mean.",
-			hottest, finding.Percent(hottestShare(s)), s.Unit, finding.Times(s.Measures.PAR)),
+		What: fmt.Sprintf("Partition %d takes %s%s of %s, %s the mean.",
+			hottest, about(r, s.Unit), finding.Percent(hottestShare(s)), s.Unit, finding.Times(s.Measures.PAR)),
 		Do: fmt.Sprintf("See other counts with keyspread plan --to; while it is so hot a group does the work of %.1f equal members.",
 			1/hottestShare(s)),
 	}
@@ -218,16 +219,11 @@ func hotPartitionFinding(s *skew.Skew) finding.Finding {
 		for _, w := range k.Where {
 			if w.Partition == hottest {
 				f.Key, f.HasKey = k.Key, true
-				about := ""
-				if k.Share.Lo < k.Share.Hi {
-					about = "about "
-				}
-				part := float64(w.Lo.Of(s.Unit)) / float64(s.Loads[hottest])
-				step := "See other counts with keyspread plan --to; its heaviest key {key} is %s%s of it."
+				step := "See other counts with keyspread plan --to; its heaviest key {key} is %s of it."
 				if k.Verdict == skew.Hot {
-					step = "Size its consumer for {key}, %s%s of it, or split that key."
+					step = "Size its consumer for {key}, %s of it, or split that key."
 				}
-				f.Do = fmt.Sprintf(step+" A group does the work of %.1f equal members.", about, finding.Percent(part), 1/hottestShare(s))
+				f.Do = fmt.Sprintf(step+" A group does the work of %.1f equal members.", partOfLoad(r, s, &k, &w), 1/hottestShare(s))
 				return f
 			}
 		}
@@ -548,8 +544,8 @@ func unkeyedFindings(r *Result) []finding.Finding {
 	if null.Records > 0 {
 		f := finding.Finding{
 			ID: finding.NullKeys, Severity: finding.Info, Key: nil, HasKey: false,
-			What: fmt.Sprintf("%s (%s) have no key; their client spreads them, they keep no order.",
-				finding.Plural(null.Records, "record", "records"), finding.Percent(float64(null.Records)/total)),
+			What: recordsText(r, null.Records, func(e *sample.Estimates) sample.Estimate { return e.Null[profile.Records] }) +
+				" have no key; their client spreads them, they keep no order.",
 			Do: "If they should have one, a producer loses it.",
 		}
 		if float64(null.Records)/total > nullWarningShare {
@@ -560,8 +556,8 @@ func unkeyedFindings(r *Result) []finding.Finding {
 	if empty.Records > 0 {
 		fs = append(fs, finding.Finding{
 			ID: finding.EmptyKeys, Severity: finding.Warning,
-			What: fmt.Sprintf("%s (%s) have an empty key, which is not a null key: Java hashes it to one partition, librdkafka's default spreads it.",
-				finding.Plural(empty.Records, "record", "records"), finding.Percent(float64(empty.Records)/total)),
+			What: recordsText(r, empty.Records, func(e *sample.Estimates) sample.Estimate { return e.Empty[profile.Records] }) +
+				" have an empty key, which is not a null key: Java hashes it to one partition, librdkafka's default spreads it.",
 			Do: "Make the producer send null or a real key.",
 		})
 	}

@@ -270,15 +270,16 @@ func skewSection(r *Report, d detail) section {
 	t := newTable("<weight", "PAR", "CV", "effective partitions", "Gini", "hottest", "its share")
 	t.spare = []int{4, 2}
 	for _, s := range []struct {
-		name string
-		of   *Measures
-	}{{"records", r.Skew.Records.Measures}, {"bytes", r.Skew.Bytes.Measures}} {
+		name  string
+		of    *Measures
+		about string
+	}{{"records", r.Skew.Records.Measures, aboutRecords(r)}, {"bytes", r.Skew.Bytes.Measures, about(r)}} {
 		if s.of == nil {
 			continue
 		}
-		t.row(s.name, figure(s.of.PAR), figure(s.of.CV),
+		t.row(s.name, s.about+figure(s.of.PAR), figure(s.of.CV),
 			fmt.Sprintf("%s of %d", effectiveText(s.of.EffectivePartitions), len(r.Partitions)), figure(s.of.Gini),
-			fmt.Sprintf("partition %d", s.of.HottestPartition), finding.Percent(s.of.HottestShare))
+			fmt.Sprintf("partition %d", s.of.HottestPartition), s.about+finding.Percent(s.of.HottestShare))
 	}
 	why := block{}
 	for _, w := range []struct {

@@ -24,10 +24,10 @@ func placementFacts(r *Report, d detail) []fact {
 		facts = append(facts, fact{"", changeText(p, c)})
 	}
 	if p.NullKeys != nil {
-		facts = append(facts, fact{"null keys", spreadText(p.NullKeys)})
+		facts = append(facts, fact{"null keys", spreadText(r, p.NullKeys, func(s *Sample) Shares { return s.NullKey })})
 	}
 	if p.EmptyKeys != nil {
-		facts = append(facts, fact{"empty keys", spreadText(p.EmptyKeys)})
+		facts = append(facts, fact{"empty keys", spreadText(r, p.EmptyKeys, func(s *Sample) Shares { return s.EmptyKey })})
 	}
 	for i, k := range p.Several {
 		if !d.wide && i == severalShown {
@@ -131,10 +131,18 @@ func changeText(p *Placement, c PlacementChange) string {
 	return fmt.Sprintf("%s between %s and %s UTC: from %s to %s", strings.ReplaceAll(c.Kind, "-", " "), timeText(c.From), timeText(c.To), before, after)
 }
 
-func spreadText(k *KeySpread) string {
+// spreadText says how records lie that have no key, or an empty one. Blocks of a sample do not show a pattern.
+func spreadText(r *Report, k *KeySpread, of func(*Sample) Shares) string {
 	where := finding.Plural(int64(k.Partitions), "partition", "partitions")
 	if k.Partition != nil {
 		where = fmt.Sprintf("partition %d alone", *k.Partition)
+	}
+	if isEstimated(r) {
+		text := fmt.Sprintf("%s of records, seen in %s", percentRange(of(r.Sample).Records), where)
+		if k.Partition == nil {
+			text += "; how they are spread, a sample cannot tell"
+		}
+		return text
 	}
 	return fmt.Sprintf("%s in %s: %s", finding.Plural(k.Records, "record", "records"), where, strings.ReplaceAll(k.Pattern, "-", " "))
 }

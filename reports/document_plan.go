@@ -43,7 +43,7 @@ func planTable(r *Report) block {
 	from := r.Plans[0].From
 	t.row(slices.Concat(
 		[]string{strconv.Itoa(int(from.NumPartitions)) + " now", name(from.Partitioner)},
-		loadCells(r.Skew.Records.Measures, r.Skew.Bytes.Measures), []string{"-", "-", "-", "-"})...)
+		loadCells(r), []string{"-", "-", "-", "-"})...)
 	for i := range r.Plans {
 		p := &r.Plans[i]
 		keys, formula := "-", "-"
@@ -110,12 +110,13 @@ func othersAssumed(r *Report) string {
 }
 
 // loadCells are the cells of the topic's loads: PAR by records and bytes, the hottest partition and its share.
-func loadCells(records, bytes *Measures) []string {
+func loadCells(r *Report) []string {
+	records, bytes := r.Skew.Records.Measures, r.Skew.Bytes.Measures
 	if records == nil || bytes == nil {
 		return []string{"-", "-", "-"}
 	}
-	hottest := fmt.Sprintf("%d: %s", records.HottestPartition, finding.Percent(records.HottestShare))
-	return []string{figure(records.PAR), figure(bytes.PAR), hottest}
+	hottest := fmt.Sprintf("%d: %s%s", records.HottestPartition, aboutRecords(r), finding.Percent(records.HottestShare))
+	return []string{aboutRecords(r) + figure(records.PAR), about(r) + figure(bytes.PAR), hottest}
 }
 
 // futureCells are the same of a candidate's loads, with their intervals where they have some.
@@ -214,6 +215,14 @@ func about(r *Report) string {
 		return "about "
 	}
 	return ""
+}
+
+// aboutRecords is about for the records of partitions, which a sample knows exactly where offsets have no gaps.
+func aboutRecords(r *Report) string {
+	if r.Sample == nil || r.Sample.RecordsExact {
+		return ""
+	}
+	return about(r)
 }
 
 // worthNaming is the share of the hottest partition from which a key is named beside the heaviest one.

@@ -35,7 +35,7 @@ func sampleFacts(r *Report) []fact {
 		fact{"bytes", about(r) + bytesText(c)},
 		fact{"keys", keysSeenText(s)},
 		fact{"of these", fmt.Sprintf("null key %s, empty key %s, tombstones %s; passed over in what was read: %s control, %s aborted",
-			percentRange(s.NullKey.Records), aboutPart(r, c.EmptyKey.Records), aboutPart(r, c.Tombstones),
+			percentRange(s.NullKey.Records), percentRange(s.EmptyKey.Records), aboutPart(r, c.Tombstones),
 			count(c.ControlRecords), count(c.AbortedRecords))})
 }
 

@@ -47,7 +47,6 @@ func New(res *analyze.Result, opt Options) *Report {
 		Coverage:      b.coverage(),
 		Findings:      b.findings(),
 		Contents:      b.contents(),
-		Placement:     b.placement(),
 		Skew:          Skews{Records: b.skew(&res.Records), Bytes: b.skew(&res.Bytes)},
 		TimeBuckets:   b.timeBuckets(),
 		Partitions:    make([]Partition, 0, len(p.Partitions)),
@@ -56,6 +55,7 @@ func New(res *analyze.Result, opt Options) *Report {
 	for i := range p.Partitions {
 		r.Partitions = append(r.Partitions, b.partition(&p.Partitions[i]))
 	}
+	r.Placement = b.placement(&r.Contents)
 	slices.SortFunc(r.Partitions, func(a, b Partition) int { return cmp.Compare(a.Partition, b.Partition) })
 	if r.Coverage.OfTopic {
 		r.Skew.Occupancy = occupancy(&r.Contents, r.Partitions, p.NumPartitions)
@@ -130,6 +130,9 @@ func (b *builder) contents() Contents {
 			first = part.MinTime
 		}
 		last = max(last, part.MaxTime)
+	}
+	if b.sampled != nil {
+		c.NullKey, c.EmptyKey = b.sampled.weight(b.sampled.of.Null), b.sampled.weight(b.sampled.of.Empty)
 	}
 	c.MinTime, c.MaxTime = instant(first), instant(last)
 	return c

@@ -11,7 +11,7 @@ import (
 const fitsListed = 5
 
 // placement returns what is known of who wrote the topic; nil when the result does not judge it.
-func (b *builder) placement() *Placement {
+func (b *builder) placement(records *Contents) *Placement {
 	pl := b.res.Placement
 	if pl == nil || pl.Coverage.Placements == 0 {
 		return nil
@@ -20,7 +20,7 @@ func (b *builder) placement() *Placement {
 		Answer: pl.Answer.String(), Confidence: round(pl.Confidence),
 		PlacementsCompared: pl.Coverage.Placements, AllCompared: pl.Coverage.All, RecordShare: round(pl.Coverage.Records),
 		Other:    PlacedShares{placedShare(pl.Other.Keys), placedShare(pl.Other.Records)},
-		NullKeys: spread(pl.Null), EmptyKeys: spread(pl.Empty),
+		NullKeys: spread(pl.Null, records.NullKey), EmptyKeys: spread(pl.Empty, records.EmptyKey),
 		Writers: []PlacementWriter{}, Rivals: []PlacementRival{}, BestFits: []PlacementFit{}, Changes: []PlacementChange{},
 		SeveralCauses: []SeveralCause{}, Several: []SeveralKey{}, KeyForms: []KeyForms{}, Schemas: []Schemas{},
 	}
@@ -90,11 +90,12 @@ func placedShare(s placement.Share) ShareRange {
 	return ShareRange{Estimate: &estimate, Lo: outwards(s.Lo, false), Hi: outwards(s.Hi, true)}
 }
 
-func spread(s placement.Spread) *KeySpread {
+// spread describes records of the topic that lie as s does.
+func spread(s placement.Spread, of Weight) *KeySpread {
 	if s.Records == 0 {
 		return nil
 	}
-	k := &KeySpread{Records: s.Records, Pattern: s.Pattern.String(), Partitions: s.Partitions}
+	k := &KeySpread{Records: of.Records, Pattern: s.Pattern.String(), Partitions: s.Partitions}
 	if s.Partition >= 0 {
 		k.Partition = new(s.Partition)
 	}

@@ -106,6 +106,16 @@ func estimated(s skew.Share) ShareRange {
 	return r
 }
 
+func bothShares(e [2]sample.Estimate) Shares {
+	return Shares{Records: estimated(shareOf(e[profile.Records])), Bytes: estimated(shareOf(e[profile.Bytes]))}
+}
+
+// weight is the weight of the range that has an estimated share.
+func (x *estimates) weight(e [2]sample.Estimate) Weight {
+	of := func(u profile.Unit) int64 { return int64(math.Round(e[u].Share * float64(x.total.Of(u)))) }
+	return Weight{Records: of(profile.Records), Bytes: of(profile.Bytes)}
+}
+
 func shareOf(e sample.Estimate) skew.Share { return skew.Share{Est: e.Share, Lo: e.Lo, Hi: e.Hi} }
 
 // wholes is the weight that a share of total is, its limits rounded outwards.
@@ -140,10 +150,8 @@ func (b *builder) sample(r *Report) *Sample {
 		KeysAtLeastAbout:  max(e.Observed, int64(e.AtLeastAbout)),
 		KeyCoverage:       share(e.Coverage),
 		SeveralPartitions: b.res.Distinct.SeveralLow,
-		NullKey: Shares{
-			Records: estimated(shareOf(e.Null[profile.Records])),
-			Bytes:   estimated(shareOf(e.Null[profile.Bytes])),
-		},
+		NullKey:           bothShares(e.Null),
+		EmptyKey:          bothShares(e.Empty),
 	}
 	if !s.whole() {
 		s.UnseenShare = finite(e.Unseen)

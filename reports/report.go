@@ -66,7 +66,7 @@ type Contents struct {
 	ValueBytes     int64  `json:"value_bytes"`
 	HeaderBytes    int64  `json:"header_bytes"`
 	WireBytes      int64  `json:"wire_bytes"` // as stored: compressed, with framing
-	NullKey        Weight `json:"null_key"`
+	NullKey        Weight `json:"null_key"`   // in a sample the estimate of Sample.NullKey, which has the interval
 	EmptyKey       Weight `json:"empty_key"`
 	Tombstones     int64  `json:"tombstones"`
 	ControlRecords int64  `json:"control_records"` // transaction markers passed; in no other figure

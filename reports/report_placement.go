@@ -83,8 +83,8 @@ type PlacementChange struct {
 
 // KeySpread is how records with a null or an empty key lie over the partitions.
 type KeySpread struct {
-	Records    int64  `json:"records"`
-	Pattern    string `json:"pattern"`
+	Records    int64  `json:"records"`   // in a sample an estimate
+	Pattern    string `json:"pattern"`   // in a sample never told, unless all seen are in one partition
 	Partition  *int32 `json:"partition"` // that holds them all; null: there are several
 	Partitions int    `json:"partitions"`
 }

@@ -24,7 +24,8 @@ type Sample struct {
 	KeysAtLeastAbout  int64   `json:"keys_at_least_about"`  // Chao's estimate of a lower bound; not of their number
 	KeyCoverage       float64 `json:"key_coverage"`         // about the share of keyed records whose key was seen (Good-Turing)
 	SeveralPartitions int64   `json:"keys_seen_in_several"` // seen in more than one partition; a lower bound
-	NullKey           Shares  `json:"null_key"`             // of the range
+	NullKey           Shares  `json:"null_key"`             // of the range; Contents has the estimate as a count
+	EmptyKey          Shares  `json:"empty_key"`
 }
 
 // whole reports whether the sample grew to the whole range: then nothing is left to chance.

@@ -234,3 +234,48 @@ func TestDoubtWithoutCandidate(t *testing.T) {
 		t.Errorf("plan %+v: want no intervals", p.Records)
 	}
 }
+
+// TestSampledFiguresHaveTheirDoubt checks that records without a key and with an empty one have intervals, that the count
+// beside them is their estimate, and that loads without an interval are told to be estimates.
+func TestSampledFiguresHaveTheirDoubt(t *testing.T) {
+	keys := append(evenKeys(3000), key("customer-42", 3600), key("", 700))
+	for p := range int32(12) {
+		keys = append(keys, keyed{nil, 100, 100, p})
+	}
+	how := sampleConfig(20)
+	r := New(topic{name: "t", partitions: 12, keys: keys, mix: true, to: []int32{24}}.run(t, &how), Options{})
+	for _, c := range []struct {
+		name   string
+		share  ShareRange
+		of     Weight
+		spread *KeySpread
+	}{
+		{"null", r.Sample.NullKey.Records, r.Contents.NullKey, r.Placement.NullKeys},
+		{"empty", r.Sample.EmptyKey.Records, r.Contents.EmptyKey, r.Placement.EmptyKeys},
+	} {
+		if c.share.Estimate == nil || !(c.share.Lo < *c.share.Estimate && *c.share.Estimate < c.share.Hi) {
+			t.Fatalf("%s key: %+v, want an estimate inside its interval", c.name, c.share)
+		}
+		if got, want := float64(c.of.Records), *c.share.Estimate*float64(r.Contents.Records); math.Abs(got-want) > 1 {
+			t.Errorf("%s key: %v records, the estimate says %v", c.name, got, want)
+		}
+		if c.spread == nil || c.spread.Records != c.of.Records {
+			t.Errorf("%s key: spread %+v, want that of the %d estimated", c.name, c.spread, c.of.Records)
+		}
+	}
+	text := strings.Join(strings.Fields(string(write(t, Text, r, View{}))), " ")
+	for _, want := range []string{
+		"of records, seen in 12 partitions; how they are spread, a sample cannot tell",
+		"null key " + percentRange(r.Sample.NullKey.Records) + ", empty key " + percentRange(r.Sample.EmptyKey.Records),
+		"bytes about " + figure(r.Skew.Bytes.Measures.PAR),
+		"records " + figure(r.Skew.Records.Measures.PAR),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not %q in\n%s", want, text)
+		}
+	}
+	wide := strings.Join(strings.Fields(string(write(t, Wide, r, View{}))), " ")
+	if want := "12 now " + figure(r.Skew.Records.Measures.PAR) + " about " + figure(r.Skew.Bytes.Measures.PAR); !strings.Contains(wide, want) {
+		t.Errorf("not %q in\n%s", want, wide)
+	}
+}

@@ -53,6 +53,7 @@ type Config struct {
 	Assigned bool
 
 	Further []partitioner.Partitioner // compared beside the classes: the user's own
+	Sampled bool                      // blocks of the range were read, not all of it
 
 	MaxKeys       int     // placements compared at most, beside those of the heaviest keys
 	Heaviest      int     // heaviest keys that are always compared
@@ -198,7 +199,7 @@ func Judge(p *profile.Profile, cfg Config) *Placement {
 	pl.fits()
 	pl.answer()
 	pl.changes()
-	pl.spreads(p)
+	pl.spreads(p, cfg.Sampled || p.Mode() == profile.Sampled)
 	pl.several()
 	pl.keyBytes(seen)
 	return pl

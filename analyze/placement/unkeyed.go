@@ -16,7 +16,7 @@ const (
 	Even                 // more even than chance: round robin
 	Random               // as chance would have it
 	Uneven               // less even than chance: sticky runs, or a partitioner that prefers some partitions
-	TooFew               // fewer than 5 records a partition: the pattern cannot be told
+	TooFew               // fewer than 5 records a partition, or blocks of a sample: the pattern cannot be told
 )
 
 // String returns the pattern's name in reports and JSON.
@@ -53,7 +53,7 @@ const (
 
 // spreadOf describes how records lie over the partitions that were read. Z is that of Pearson's chi-square against
 // equal shares, made normal by Wilson and Hilferty's cube root: below -3.09 too even for chance, above 3.09 too uneven.
-// sampled says that counts are scaled estimates, which tell no pattern.
+// sampled says that counts are those of blocks: round robin looks like chance in them, and they tell no pattern.
 //
 // Source: Wilson and Hilferty, PNAS 17 (1931).
 func spreadOf(counts []int64, sampled bool) Spread {
@@ -103,7 +103,7 @@ func chiZ(chi, df float64) float64 {
 }
 
 // spreads describes the records without a key and those with an empty one.
-func (pl *Placement) spreads(p *profile.Profile) {
+func (pl *Placement) spreads(p *profile.Profile, sampled bool) {
 	var null, empty []int64
 	var nullBytes, emptyBytes int64
 	for i := range p.Partitions {
@@ -122,7 +122,6 @@ func (pl *Placement) spreads(p *profile.Profile) {
 		}
 		return s
 	}
-	sampled := p.Mode() == profile.Sampled
 	pl.Null, pl.Empty = at(spreadOf(null, sampled), null), at(spreadOf(empty, sampled), empty)
 	pl.Null.Bytes, pl.Empty.Bytes = nullBytes, emptyBytes
 }

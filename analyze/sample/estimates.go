@@ -33,7 +33,8 @@ type Estimates struct {
 	Partitions []PartitionEstimate
 	Total      [2]float64 // by unit: estimated weight of the range
 	Keys       []KeyEstimate
-	Null       [2]Estimate
+	Null       [2]Estimate // records without a key
+	Empty      [2]Estimate // records with an empty key
 	// Concentration of the keys by unit; it is known at the end of a sampling only.
 	Concentration [2]Concentration
 	Candidates    []CandidateEstimate
@@ -85,11 +86,16 @@ func (c *Collector) Estimates(alpha, hotAlpha float64) *Estimates {
 	}
 	e.keys(c, strata, alpha, hotAlpha)
 	for u := range e.Null {
-		var parts []Part
+		var null, empty []Part
 		for i := range c.frame.partitions {
-			parts = append(parts, part(i, &c.cells[c.frame.partitions[i].id].null, profile.Unit(u)))
+			ce := c.cells[c.frame.partitions[i].id]
+			null = append(null, part(i, &ce.null, profile.Unit(u)))
+			if k := ce.keys[""]; k != nil {
+				empty = append(empty, part(i, &k.sums, profile.Unit(u)))
+			}
 		}
-		e.Null[u] = NewEstimator(strata[u], float64(e.Records), alpha).Share(parts)
+		x := NewEstimator(strata[u], float64(e.Records), alpha)
+		e.Null[u], e.Empty[u] = x.Share(null), x.Share(empty)
 	}
 	for i := range c.candidates {
 		e.Candidates = append(e.Candidates, c.candidate(i, strata, float64(e.Records), alpha))
