@@ -134,8 +134,8 @@ func TestStopBlockedInput(t *testing.T) {
 // Children: one never answers the greeting, one answers it and nothing more, one dies then.
 var children = map[string]string{
 	"silent": "echo $$ > pid; exec sleep 1000\n",
-	"hung":   `printf '\000\000\000\011RKSPP\000\000\000\001'; echo $$ > pid; exec sleep 1000` + "\n",
-	"dead":   `printf '\000\000\000\011RKSPP\000\000\000\001'; echo no luck >&2; exit 3` + "\n",
+	"hung":   `dd bs=1 count=4 of=/dev/null 2>/dev/null; printf '\000\000\000\011RKSPP\000\000\000\001'; echo $$ > pid; exec sleep 1000` + "\n",
+	"dead":   `dd bs=1 count=4 of=/dev/null 2>/dev/null; printf '\000\000\000\011RKSPP\000\000\000\001'; echo no luck >&2; exit 3` + "\n",
 }
 
 // withChildren makes a folder with the children and two files of keys.
