@@ -449,11 +449,7 @@ func TestReadGoesOnBesidePartitionsThatStall(t *testing.T) {
 func TestReadKeepsConnections(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2, kfake.SeedTopics(4, "kept"))
-	for p := range int32(4) { // kfake draws leaders at random; one may get all
-		if err := c.MoveTopicPartition("kept", p, p%2); err != nil {
-			t.Fatal(err)
-		}
-	}
+	spreadLeaders(t, c, "kept", 4)
 	client := newProducer(t, c)
 	for p := range int32(4) {
 		produceBatches(t, client, "kept", p, "k", 30)

@@ -25,6 +25,18 @@ func newCluster(t testing.TB, brokers int, options ...kfake.Opt) *kfake.Cluster 
 	return c
 }
 
+// spreadLeaders gives the brokers of c the partitions of a topic in turn. kfake draws leaders at random, so that one broker
+// of two has all of four partitions in one run of eight.
+func spreadLeaders(t testing.TB, c *kfake.Cluster, topic string, partitions int) {
+	t.Helper()
+	brokers := int32(len(c.ListenAddrs()))
+	for p := range int32(partitions) {
+		if err := c.MoveTopicPartition(topic, p, p%brokers); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // newProducer returns a franz-go client that writes records to the partition they name.
 func newProducer(t testing.TB, c *kfake.Cluster, options ...kgo.Opt) *kgo.Client {
 	t.Helper()

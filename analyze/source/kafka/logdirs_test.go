@@ -18,6 +18,7 @@ import (
 func planSizes(t *testing.T, ask bool, control func(*kmsg.DescribeLogDirsRequest) (kmsg.Response, error, bool)) (*source.Plan, *kfake.Cluster, int) {
 	t.Helper()
 	c := newCluster(t, 2, kfake.SeedTopics(4, "sized"))
+	spreadLeaders(t, c, "sized", 4)
 	client := newProducer(t, c)
 	for p := range int32(4) {
 		produceBatches(t, client, "sized", p, "k", 10*int(p+1))
