@@ -269,9 +269,11 @@ func connections(load map[int32]int, want int) map[int32]int {
 func (r *read) run(open []*partition) error {
 	// The largest first, so that the connections of a broker get about as much each.
 	slices.SortStableFunc(open, func(a, b *partition) int { return cmp.Compare(b.coverage.Asked, a.coverage.Asked) })
+	r.mu.Lock() // so that the first requests name all partitions
 	for _, p := range open {
-		r.dispatch(p)
+		r.place(p)
 	}
+	r.mu.Unlock()
 	var waiting []*partition
 	var alarm <-chan time.Time
 	for left := len(open); left > 0; {
@@ -440,11 +442,16 @@ func (r *read) relocate(parts []*partition) []*partition {
 
 // dispatch gives p to the fetcher of its broker that has the least to do.
 func (r *read) dispatch(p *partition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.place(p)
+}
+
+// place is dispatch with the lock held.
+func (r *read) place(p *partition) {
 	p.rewind()
 	p.weight = p.coverage.Asked - p.coverage.Read - p.coverage.Lost
 	id := p.broker(time.Now())
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	running := r.fetchers[id]
 	if len(running) < max(1, r.slots[id]) {
 		f := &fetcher{r: r, broker: id, inbox: []*partition{p}, load: p.weight}

@@ -81,7 +81,7 @@ func TestReadEndsWhenNothingBringsItOn(t *testing.T) {
 			if n := c.requests.Load(); n > 4+3*18 {
 				t.Errorf("%d requests", n)
 			}
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("took %v, want little more than %v", took, config.RetryFor)
 			}
 		})
@@ -162,7 +162,7 @@ func TestReadIsNotSentToAndFro(t *testing.T) {
 	if n := requests.Load(); n > 10 {
 		t.Errorf("%d requests", n)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %v, want little more than %v", took, config.RetryFor)
 	}
 }
