@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"keyspread/analyze/source"
+	"keyspread/analyze/source/kafka/batch"
 )
 
 // craftedBatch is a record batch to be served, magic 2.
@@ -485,6 +487,39 @@ func TestReadSeveralSpans(t *testing.T) {
 		}
 		if coverage[0].Asked != 8 || coverage[0].Read != 8 || coverage[0].Position != 100 {
 			t.Errorf("%d batches an answer: coverage %+v, want 8 of 8 and position 100", perAnswer, coverage[0])
+		}
+	}
+}
+
+// Batches that decompress to much are read one at a time over all connections, and those of an absurd size not at all.
+func TestReadLargeCompressedBatches(t *testing.T) {
+	t.Parallel()
+	large := func(base int64, bytes int) craftedBatch {
+		b := plainBatch(base, "a", "b")
+		b.lz4 = true
+		b.records[0].value = make([]byte, bytes)
+		return b
+	}
+	log := []craftedBatch{large(0, 20<<20), large(2, 20<<20), plainBatch(4, "c")}
+	bomb := []craftedBatch{plainBatch(0, "a"), large(1, maxBatchBytes), plainBatch(3, "c")}
+	c := craft(t, map[int32][]craftedBatch{0: log, 1: log, 2: bomb, 3: bomb})
+	config := c.config()
+	config.Connections = 4
+	coverage, d, err := c.read(t, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range int32(2) {
+		if got, want := d.offsets(p), []int64{0, 1, 2, 3, 4}; !slices.Equal(got, want) || !coverage[p].Complete() {
+			t.Errorf("partition %d: offsets %v and coverage %+v, want %v, complete", p, got, coverage[p], want)
+		}
+	}
+	for p := int32(2); p < 4; p++ {
+		if got := d.offsets(p); !slices.Equal(got, []int64{0}) || coverage[p].Position != 1 {
+			t.Errorf("partition %d: offsets %v and coverage %+v, want offset 0 and position 1", p, got, coverage[p])
+		}
+		if e := coverage[p].Err; !errors.Is(e, batch.ErrTooLarge) || !strings.Contains(e.Error(), "at offset 1") {
+			t.Errorf("partition %d: error %v, want one of a batch too large at offset 1", p, e)
 		}
 	}
 }

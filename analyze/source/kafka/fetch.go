@@ -17,6 +17,10 @@ import (
 // recordsPerBatch bounds the records handed to the sink at once: 56 bytes each, so that they stay in the L2 cache.
 const recordsPerBatch = 1024
 
+// maxBatchBytes is what a batch may decompress to. Producers bound their requests before compression, by 1 MiB unless
+// told otherwise, so that no honest batch comes near it.
+const maxBatchBytes = 64 << 20
+
 // fetcher is one connection to one broker and the goroutine that reads its partitions over it. All partitions are in
 // every request. The next request is sent as soon as the headers of an answer have been walked, so the broker works
 // while the records are scanned; one buffer is enough, as the next answer is received only after the scan.
@@ -70,7 +74,9 @@ type ready struct {
 // run reads until no partition is left.
 func (f *fetcher) run() {
 	f.records = make([]source.Record, recordsPerBatch)
-	f.scanner.Options.ReadCommitted = f.r.s.config.Isolation == source.ReadCommitted
+	f.scanner.Options = batch.Options{
+		ReadCommitted: f.r.s.config.Isolation == source.ReadCommitted, MaxBatchBytes: maxBatchBytes, Large: (*largeBatch)(f),
+	}
 	for f.collect() {
 		if err := f.serve(); err != nil {
 			f.disconnect(err)
@@ -83,6 +89,17 @@ func (f *fetcher) run() {
 	default:
 		f.r.s.brokers.keep(f.conn)
 	}
+}
+
+// largeBatch is the lock on a large batch of a fetcher's scanner.
+type largeBatch fetcher
+
+func (l *largeBatch) Lock() { l.r.large.Lock() }
+
+// Unlock lets go of the batch's keys too, which have been delivered.
+func (l *largeBatch) Unlock() {
+	clear(l.records)
+	l.r.large.Unlock()
 }
 
 // collect takes what dispatch gave. With nothing to do it retires the fetcher and returns false.
@@ -536,6 +553,7 @@ func (f *fetcher) scan(w *ready) (records, offsets int64, err error) {
 	}
 	var control, aborted int64 // skipped so far
 	sc.Reset(w.set, p.position, w.aborted, nil)
+	defer sc.Reset(nil, 0, nil, nil) // a large batch shall not keep the others waiting
 	for sc.NextBatch() {
 		h := sc.Batch()
 		if h.BaseOffset >= end {

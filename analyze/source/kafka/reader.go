@@ -163,7 +163,8 @@ type read struct {
 	parts    []*partition
 	back     chan *partition // from the fetchers; never blocks, as it holds all partitions
 	throttle bucket
-	maxBytes int32 // of one answer
+	maxBytes int32      // of one answer
+	large    sync.Mutex // held with a large decompressed batch, so that all connections together have one
 	wg       sync.WaitGroup
 
 	mu       sync.Mutex

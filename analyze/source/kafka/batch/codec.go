@@ -41,38 +41,60 @@ type decompressor struct {
 	zstd *zstd.Decoder
 }
 
-// decompress returns the decompressed bytes of src, at most Options.MaxBatchBytes.
+// decompress returns the decompressed bytes of src, at most Options.MaxBatchBytes. With Options.Large, what takes more
+// than LargeBatchBytes is held until release, with that lock.
 func (s *Scanner) decompress(c Codec, src []byte) ([]byte, error) {
 	limit := s.Options.MaxBatchBytes
 	if limit <= 0 {
 		limit = DefaultMaxBatchBytes
 	}
-	var (
-		out []byte
-		err error
-	)
-	switch d := &s.decompressor; c {
-	case Gzip:
-		out, err = d.gunzip(src, limit)
-	case Snappy:
-		out, err = d.unsnappy(src, limit)
-	case LZ4:
-		out, err = unlz4(d.buf[:0], src, limit)
-	case Zstd:
-		out, err = d.unzstd(src, limit)
-	default:
-		return nil, fmt.Errorf("%w: %d, known are 0 to %d", ErrCodec, uint8(c), uint8(Zstd))
+	usual := limit
+	if s.Options.Large != nil {
+		usual = min(limit, LargeBatchBytes)
 	}
+	out, err := s.decompressor.decompress(c, src, usual)
 	if cap(out) > cap(s.buf) {
 		s.buf = out[:0]
 	}
+	if errors.Is(err, ErrTooLarge) && usual < limit {
+		s.Options.Large.Lock()
+		s.large = true
+		out, err = new(decompressor).decompress(c, src, limit) // whose memory goes with the batch
+	}
 	switch {
+	case errors.Is(err, ErrCodec):
+		return nil, err
 	case errors.Is(err, ErrTooLarge):
 		return nil, fmt.Errorf("%w: above the limit of %d bytes (%v)", ErrTooLarge, limit, c)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %v: %w", ErrCorrupt, c, err)
 	}
 	return out, nil
+}
+
+// release lets go of a large batch.
+func (s *Scanner) release() {
+	if s.large {
+		s.large, s.body = false, nil
+		clear(s.chunk[:]) // its keys
+		s.Options.Large.Unlock()
+	}
+}
+
+// decompress returns the decompressed bytes of src, at most limit of them, or the codec's error. What it returns with an
+// error is the buffer as it has grown.
+func (d *decompressor) decompress(c Codec, src []byte, limit int) ([]byte, error) {
+	switch c {
+	case Gzip:
+		return d.gunzip(src, limit)
+	case Snappy:
+		return d.unsnappy(src, limit)
+	case LZ4:
+		return unlz4(d.buf[:0], src, limit)
+	case Zstd:
+		return d.unzstd(src, limit)
+	}
+	return nil, fmt.Errorf("%w: %d, known are 0 to %d", ErrCodec, uint8(c), uint8(Zstd))
 }
 
 // grow makes room for n more bytes in b. It doubles the buffer, but not past the limit for the sake of it.

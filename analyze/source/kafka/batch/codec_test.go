@@ -226,6 +226,53 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// countingLock counts how often it was taken, and whether it is held.
+type countingLock struct{ counts }
+
+type counts struct{ taken, held int }
+
+func (l *countingLock) Lock()   { l.taken++; l.held++ }
+func (l *countingLock) Unlock() { l.held-- }
+
+// A large batch is held with the lock until the next one or the next set, and its memory is not kept. A small one takes
+// no lock.
+func TestLargeBatchesAreHeldWithTheLock(t *testing.T) {
+	for _, codec := range []Codec{Gzip, Snappy, LZ4, Zstd} {
+		large := compressed(batchOf(2, 1), codec)
+		large.records[0].value = make([]byte, LargeBatchBytes+1)
+		small := compressed(batchOf(0, 2), codec)
+		after := compressed(batchOf(3, 1), codec)
+		set := concat(small, large, after)
+		var l countingLock
+		s := Scanner{Options: Options{Large: &l}}
+		s.Reset(set, 0, nil, nil)
+		for i, want := range []counts{{0, 0}, {1, 1}, {1, 0}} {
+			if !s.NextBatch() || l.counts != want || !s.Next() {
+				t.Fatalf("%v: batch %d: lock %+v and error %v, want %+v and a record", codec, i, l.counts, s.Err(), want)
+			}
+		}
+		if cap(s.buf) > 2*LargeBatchBytes {
+			t.Errorf("%v: a buffer of %d bytes is kept", codec, cap(s.buf))
+		}
+		s.Reset(set, 2, nil, nil)
+		if !s.NextBatch() || l.held != 1 {
+			t.Errorf("%v: lock %+v in the large batch, want it held", codec, l.counts)
+		}
+		if s.Reset(nil, 0, nil, nil); l.held != 0 {
+			t.Errorf("%v: lock %+v after Reset, want it let go", codec, l.counts)
+		}
+
+		s.Options.MaxBatchBytes = LargeBatchBytes + 1 // the record takes more
+		s.Reset(set, 0, nil, nil)
+		if s.NextBatch(); s.NextBatch() || !errors.Is(s.Err(), ErrTooLarge) {
+			t.Errorf("%v: error %v, want %v", codec, s.Err(), ErrTooLarge)
+		}
+		if s.Reset(nil, 0, nil, nil); l.held != 0 {
+			t.Errorf("%v: lock %+v after an error, want it let go", codec, l.counts)
+		}
+	}
+}
+
 func zstdWithoutSize(b []byte) []byte {
 	var out bytes.Buffer
 	w, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))

@@ -22,7 +22,7 @@
 // may end after its last record or hold none at all, so Position follows the offset range that the batch's header states.
 //
 // Every count and length is checked against the bytes that are there. No input makes the package panic or loop, and none
-// makes a [Scanner] keep more than one buffer of [Options.MaxBatchBytes].
+// makes a [Scanner] keep more than one buffer of [Options.MaxBatchBytes], or of LargeBatchBytes with [Options.Large].
 //
 // Format: https://kafka.apache.org/documentation/#messageformat, and for the older ones Kafka's
 // AbstractLegacyRecordBatch and LegacyRecord.

@@ -6,16 +6,24 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"sync"
 )
 
 // DefaultMaxBatchBytes is what a batch may decompress to unless [Options] says otherwise: 256 MiB. A broker's
 // max.message.bytes, 1 MiB by default, bounds the compressed size only.
 const DefaultMaxBatchBytes = 256 << 20
 
+// LargeBatchBytes is what a batch decompresses to at most without [Options].Large: 8 MiB.
+const LargeBatchBytes = 8 << 20
+
 // Options is how a [Scanner] reads. Set it before the first Reset.
 type Options struct {
 	ReadCommitted bool // leave out the records of aborted transactions
 	MaxBatchBytes int  // upper bound of a decompressed batch; 0 means DefaultMaxBatchBytes
+	// Large, which several scanners may share, is held while a batch is open that decompresses to more than
+	// LargeBatchBytes: all of them together then hold one such batch at a time. It is let go by the next NextBatch or
+	// Reset. nil: each scanner may hold one, and keeps its buffer.
+	Large sync.Locker
 }
 
 // chunkSize is how many records Next decodes at a time: 6 KiB of them, a part of the L1 cache.
@@ -53,6 +61,7 @@ type Scanner struct {
 	chunk [chunkSize]Record
 	i, n  int // current record and end in chunk
 
+	large bool // Options.Large is held
 	decompressor
 }
 
@@ -68,6 +77,7 @@ func (s *Scanner) Reset(set []byte, from int64, aborted []AbortedTxn, tx *TxnSta
 		clear(s.own.aborted)
 		tx = &s.own
 	}
+	s.release()
 	s.set, s.used, s.pos, s.need, s.err, s.tx = set, 0, from, 0, nil, tx
 	s.control, s.aborted = 0, 0
 	s.open, s.body, s.left, s.i, s.n = false, nil, 0, 0, 0
@@ -84,6 +94,7 @@ func (s *Scanner) Reset(set []byte, from int64, aborted []AbortedTxn, tx *TxnSta
 func (s *Scanner) NextBatch() bool {
 	s.finish()
 	for s.err == nil {
+		s.release()
 		entry, need, err := cutEntry(s.set[s.used:])
 		if err != nil {
 			s.err = err
