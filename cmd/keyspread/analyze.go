@@ -220,7 +220,7 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 }
 
 // besideKeys is about what a run holds beside its key tables: buffers of connections, the report, the collector's slack.
-const besideKeys = 48 << 20
+const besideKeys = 40 << 20
 
 // boundMemory keeps the collector from letting garbage grow to the size of the key tables, which it does by default. A
 // limit in the environment (GOMEMLIMIT) is the user's and stays.
