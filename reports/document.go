@@ -111,7 +111,11 @@ func partitionsRead(r *Report) string {
 
 func readSection(r *Report, d detail) section {
 	c, k := r.Contents, r.Coverage
-	how := fmt.Sprintf("%s, %s", k.Range, k.Isolation)
+	file := profile.Scope(k.Scope) == profile.Other // that of no topic: a file of keys
+	how := k.Range
+	if !file {
+		how += ", " + k.Isolation
+	}
 	b := block{facts: []fact{{"range", how}}}
 	if only := scopeText(r); only != "" {
 		b.facts = append(b.facts, fact{"describes", only})
@@ -130,12 +134,14 @@ func readSection(r *Report, d detail) section {
 	if r.Sample != nil {
 		b.facts = append(b.facts, sampleFacts(r)...)
 	} else {
+		bytes := bytesText(c)
+		if !file {
+			bytes += fmt.Sprintf("; %s as stored", sizeText(c.WireBytes))
+		}
 		b.facts = append(b.facts,
-			fact{"bytes", bytesText(c) + fmt.Sprintf("; %s as stored", sizeText(c.WireBytes))},
+			fact{"bytes", bytes},
 			fact{"keys", distinctText(c)},
-			fact{"of these", fmt.Sprintf("null key %s, empty key %s, tombstones %s; passed over: %s control, %s aborted",
-				partText(c.NullKey.Records, c.Records), partText(c.EmptyKey.Records, c.Records), partText(c.Tombstones, c.Records),
-				count(c.ControlRecords), count(c.AbortedRecords))})
+			fact{"of these", ofTheseText(c, file)})
 	}
 	if c.MinTime != nil {
 		b.facts = append(b.facts, fact{"time", timeText(c.MinTime) + " to " + timeText(c.MaxTime) + " UTC"})
@@ -162,7 +168,7 @@ func scopeText(r *Report) string {
 	case profile.ChosenOffsets:
 		only = append(only, "these offsets only; says nothing about others")
 	default:
-		only = append(only, "this range only; says nothing about the rest of the topic")
+		only = append(only, "the keys of this file")
 	}
 	if !c.OfTopic {
 		only = append(only, "shares and loads are of what was read, not of the topic")
@@ -173,6 +179,16 @@ func scopeText(r *Report) string {
 func bytesText(c Contents) string {
 	return fmt.Sprintf("%s: keys %s, values %s, headers %s",
 		sizeText(c.Bytes), sizeText(c.KeyBytes), sizeText(c.ValueBytes), sizeText(c.HeaderBytes))
+}
+
+// ofTheseText counts the records that are special; a file has no transactions to pass over.
+func ofTheseText(c Contents, file bool) string {
+	s := fmt.Sprintf("null key %s, empty key %s, tombstones %s",
+		partText(c.NullKey.Records, c.Records), partText(c.EmptyKey.Records, c.Records), partText(c.Tombstones, c.Records))
+	if !file {
+		s += fmt.Sprintf("; passed over: %s control, %s aborted", count(c.ControlRecords), count(c.AbortedRecords))
+	}
+	return s
 }
 
 func coverageText(r *Report) string {

@@ -130,7 +130,7 @@ func TestUnreadRangesAreNotTheTopic(t *testing.T) {
 		{"tail 1000", "tail", "the last 1000 offsets of each partition only; says nothing about what came before them; shares", 12, false},
 		{"2026-01-02T00:00:00Z..latest", "window", "this time window only", 12, true},
 		{"offsets 0:10-20", "offsets", "1 of 12 partitions only; these offsets only", 1, false},
-		{"the whole of keys.csv", "other", "this range only", 12, true},
+		{"the whole of keys.csv", "other", "the keys of this file", 12, true},
 		{"earliest..latest", "partitions", "3 of 12 partitions only; shares and loads are of what was read, not of the topic", 3, false},
 		{"earliest..latest of partitions 0,3-5", "partitions", "4 of 12 partitions only; shares", 4, false},
 		{"tail 5 of partitions 0", "tail", "1 of 12 partitions only; the last 5 offsets of each", 1, false},
