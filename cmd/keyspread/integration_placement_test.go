@@ -150,8 +150,9 @@ func TestIntegrationPlacementClients(t *testing.T) {
 				if p.Compared < 1000 {
 					t.Errorf("%s: compared %d placements, want 1000 or more", told, p.Compared)
 				}
-				if p.NullKeys == nil || p.NullKeys.Records != 5 || p.EmptyKeys == nil || p.EmptyKeys.Records != 5 {
-					t.Errorf("%s: null keys %+v, empty keys %+v; want 5 records of each", told, p.NullKeys, p.EmptyKeys)
+				// more when a client without idempotence sent a batch again
+				if p.NullKeys == nil || p.NullKeys.Records < 5 || p.EmptyKeys == nil || p.EmptyKeys.Records < 5 {
+					t.Errorf("%s: null keys %+v, empty keys %+v; want 5 records of each at least", told, p.NullKeys, p.EmptyKeys)
 				}
 				if test.class == "" {
 					explained := p.Answer != "unexplained" && p.Answer != "ambiguous"
