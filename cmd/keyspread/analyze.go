@@ -220,13 +220,18 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 }
 
 // besideKeys is about what a run holds beside its key tables: buffers of connections, the report, the collector's slack.
-const besideKeys = 40 << 20
+// The slack grows with the tables: what each partition fills a little more than its share would otherwise take the whole
+// of it, and the collector would run without end (twice the processor time of a run with 1 GiB of keys).
+const (
+	besideKeys      = 40 << 20
+	besideKeysShare = 8 // at least this part of the tables
+)
 
 // boundMemory keeps the collector from letting garbage grow to the size of the key tables, which it does by default. A
 // limit in the environment (GOMEMLIMIT) is the user's and stays.
 func boundMemory(tables int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(tables + besideKeys)
+		debug.SetMemoryLimit(tables + max(besideKeys, tables/besideKeysShare))
 	}
 }
 
