@@ -45,6 +45,8 @@ func collect(p *profile.Profile, limit, heaviest int) *evidence {
 		below = uint64(float64(sketch.MaxTheta) * float64(limit) / float64(ev.held))
 	}
 	ev.all = below == sketch.MaxTheta && p.Mode() == profile.Exact
+	// a sample by hash is about as large as asked for: a little more room saves it from growing by copies
+	ev.pairs = make([]pair, 0, min(ev.held, int64(limit)+int64(limit)/64+int64(heaviest)))
 	heavy := map[string]bool{}
 	if !ev.all {
 		for _, k := range p.Top(heaviest, profile.Records) {

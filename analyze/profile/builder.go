@@ -192,14 +192,18 @@ func (p *partBuilder) batch(b *source.Batch, pl *placing) error {
 	if p.part.FirstOffset < 0 {
 		p.part.FirstOffset = b.Records[0].Offset
 	}
-	p.part.LastOffset = b.Records[len(b.Records)-1].Offset
+	last := len(b.Records) - 1
+	p.part.LastOffset = b.Records[last].Offset + b.Count(last) - 1
 	p.part.TimestampType = b.TimestampType
-	for recs := b.Records; len(recs) > 0; {
-		n := min(len(recs), blockLen)
-		if err := p.block(recs[:n]); err != nil {
+	for from := 0; from < len(b.Records); from += blockLen {
+		to := min(from+blockLen, len(b.Records))
+		counts := ones[:to-from]
+		if b.Counts != nil {
+			counts = b.Counts[from:to]
+		}
+		if err := p.block(b.Records[from:to], counts); err != nil {
 			return err
 		}
-		recs = recs[n:]
 	}
 	return nil
 }
@@ -208,37 +212,48 @@ func (p *partBuilder) batch(b *source.Batch, pl *placing) error {
 // DRAM cost about what two dependent ones do.
 const blockLen = 32
 
-// block counts up to blockLen records: it hashes all keys, loads all slots, loads all entries, and only then counts.
-func (p *partBuilder) block(recs []source.Record) error {
+// ones are the counts of records that stand for themselves.
+var ones = func() (n [blockLen]int64) {
+	for i := range n {
+		n[i] = 1
+	}
+	return n
+}()
+
+// block counts up to blockLen records, recs[i] counts[i] times: it hashes all keys, loads all slots, loads all entries,
+// and only then counts.
+func (p *partBuilder) block(recs []source.Record, counts []int64) error {
+	counts = counts[:len(recs)]
 	var (
 		hash [blockLen]xxh3.Uint128 // by keyed record
-		size [blockLen]int64        // by record
+		size [blockLen]int64        // by record, of all it stands for
 		at   [blockLen]int32        // by keyed record: entry under the first slot with the key's tag, or -1
 	)
 	part := &p.part
-	var keys, values, headers int64 // bytes; summed beside the partition's, so that they can stay in registers
+	var records, keys, values, headers int64 // summed beside the partition's, so that they can stay in registers
 	n := 0
 	for i := range recs {
-		r := &recs[i]
+		r, times := &recs[i], counts[i]
 		value := int64(max(r.ValueSize, 0))
 		bytes := int64(len(r.Key)) + value + int64(r.HeaderSize)
-		keys += int64(len(r.Key))
-		values += value
-		headers += int64(r.HeaderSize)
-		part.Sizes[min(bits.Len64(uint64(bytes)), len(part.Sizes)-1)]++
+		records += times
+		keys += times * int64(len(r.Key))
+		values += times * value
+		headers += times * int64(r.HeaderSize)
+		part.Sizes[min(bits.Len64(uint64(bytes)), len(part.Sizes)-1)] += times
 		if r.Timestamp >= 0 {
 			part.seen(r.Timestamp)
 		}
-		size[i] = bytes
+		size[i] = times * bytes
 		if r.Key == nil {
-			part.NullKey = part.NullKey.Add(Weight{1, bytes})
+			part.NullKey = part.NullKey.Add(Weight{times, size[i]})
 			continue
 		}
 		if len(r.Key) == 0 {
-			part.EmptyKey = part.EmptyKey.Add(Weight{1, bytes})
+			part.EmptyKey = part.EmptyKey.Add(Weight{times, size[i]})
 		}
 		if r.ValueSize < 0 {
-			part.Tombstones++
+			part.Tombstones += times
 		}
 		hash[n] = xxh3.Hash128(r.Key)
 		n++
@@ -246,7 +261,7 @@ func (p *partBuilder) block(recs []source.Record) error {
 	part.KeyBytes += keys
 	part.ValueBytes += values
 	part.HeaderBytes += headers
-	part.Total = part.Total.Add(Weight{int64(len(recs)), keys + values + headers})
+	part.Total = part.Total.Add(Weight{records, keys + values + headers})
 	t := p.table
 	slots, mask := t.slots, t.mask
 	var seen uint64
@@ -297,7 +312,7 @@ func (p *partBuilder) block(recs []source.Record) error {
 				return err
 			}
 		}
-		e.records++
+		e.records += counts[i]
 		e.bytes += size[i]
 		if r.Timestamp >= 0 {
 			e.last = r.Timestamp

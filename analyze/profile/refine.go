@@ -68,9 +68,9 @@ func (r *Refiner) Batch(b *source.Batch) error {
 		return nil
 	}
 	for i := range b.Records {
-		rec := &b.Records[i]
-		size := int64(len(rec.Key)) + int64(max(rec.ValueSize, 0)) + int64(rec.HeaderSize)
-		p.total.Records++
+		rec, times := &b.Records[i], b.Count(i)
+		size := times * (int64(len(rec.Key)) + int64(max(rec.ValueSize, 0)) + int64(rec.HeaderSize))
+		p.total.Records += times
 		p.total.Bytes += size
 		if rec.Key == nil {
 			continue
@@ -80,7 +80,7 @@ func (r *Refiner) Batch(b *source.Batch) error {
 			continue
 		}
 		e := p.table.entry(at)
-		e.records++
+		e.records += times
 		e.bytes += size
 		if rec.Timestamp >= 0 {
 			e.last = rec.Timestamp

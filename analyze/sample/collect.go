@@ -91,28 +91,35 @@ func (c *Collector) Batch(b *source.Batch) error {
 	ce.wire += b.WireBytes
 	for i := range b.Records {
 		r := &b.Records[i]
-		block, ok := ce.frame.block(r.Offset, c.frame.BlockSize)
-		if !ok {
-			return fmt.Errorf("sampling partition %d: offset %d is outside the plan", b.Partition, r.Offset)
-		}
-		if block != ce.block {
-			ce.close()
-			ce.block = block
-		}
-		bytes := float64(len(r.Key)) + float64(max(0, r.ValueSize)) + float64(r.HeaderSize)
-		ce.add(&ce.size, bytes)
-		if ce.frame.later(block) {
-			ce.add(&ce.late, bytes)
-		}
-		if r.Key == nil {
-			ce.add(&ce.null, bytes)
-			continue
-		}
-		if err := c.key(ce, b.Partition, r.Key, bytes, block); err != nil {
-			return err
+		for j := range b.Count(i) {
+			if err := c.record(ce, b.Partition, r.Offset+j, r); err != nil {
+				return err
+			}
 		}
 	}
 	return c.next.Batch(b)
+}
+
+// record counts the record at an offset, which is r or one like it.
+func (c *Collector) record(ce *cell, partition int32, offset int64, r *source.Record) error {
+	block, ok := ce.frame.block(offset, c.frame.BlockSize)
+	if !ok {
+		return fmt.Errorf("sampling partition %d: offset %d is outside the plan", partition, offset)
+	}
+	if block != ce.block {
+		ce.close()
+		ce.block = block
+	}
+	bytes := float64(len(r.Key)) + float64(max(0, r.ValueSize)) + float64(r.HeaderSize)
+	ce.add(&ce.size, bytes)
+	if ce.frame.later(block) {
+		ce.add(&ce.late, bytes)
+	}
+	if r.Key == nil {
+		ce.add(&ce.null, bytes)
+		return nil
+	}
+	return c.key(ce, partition, r.Key, bytes, block)
 }
 
 // key counts one record of a key and of the future partitions it stands for.

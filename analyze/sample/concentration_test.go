@@ -194,3 +194,34 @@ func TestConcentrationCoverage(t *testing.T) {
 		}
 	}
 }
+
+// TestCounts checks that records handed on with a count are the same as one by one, over the borders of blocks too.
+func TestCounts(t *testing.T) {
+	plan := &source.Plan{NumPartitions: 1, Spans: []source.Span{{End: 12}}}
+	keys := []string{"a", "a", "a", "b", "b", "b", "b", "b", "b", "a", "a", "c"}
+	single := source.Batch{}
+	for i, k := range keys {
+		single.Records = append(single.Records, source.Record{Offset: int64(i), Key: []byte(k), ValueSize: 10})
+	}
+	counted := source.Batch{Counts: []int64{3, 6, 2, 1}}
+	for _, at := range []int{0, 3, 9, 11} {
+		counted.Records = append(counted.Records, single.Records[at])
+	}
+	var c [2][2]Concentration
+	for i, b := range []source.Batch{single, counted} {
+		col := NewCollector(NewFrame(plan, 2, 1), nil, nowhere{})
+		if err := col.Batch(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, ce := range col.cells {
+			ce.close()
+		}
+		c[i] = col.concentration(0.05)
+		if got := col.cells[0].keys["b"].records; got != 6 {
+			t.Errorf("key b has %v records, want 6", got)
+		}
+	}
+	if c[0] != c[1] {
+		t.Errorf("with counts %+v, one by one %+v", c[1], c[0])
+	}
+}

@@ -38,15 +38,28 @@ func (t TimestampType) String() string {
 // Batch is a run of records of one partition, in offset order, that follows the batch delivered before it.
 // Records may be empty: a batch then only moves the position (control records, aborted records, compacted offsets).
 // Its slices belong to the reader and are valid until the [Sink] returns.
+//
+// A source whose records have neither a time nor an order, a file of keys, may count equal ones and hand them on once:
+// Records[i] then stands for Counts[i] >= 1 records like it, the first of them at its Offset and the others at the ones
+// that follow. None of them has a Timestamp.
 type Batch struct {
 	Partition      int32
 	Next           int64 // position after this batch: every offset of the span below it is settled
 	Records        []Record
+	Counts         []int64 // see below; nil: each of Records stands for itself
 	TimestampType  TimestampType
 	LeaderEpoch    int32 // of the batch; -1 when unknown
 	ControlRecords int64 // transaction markers passed on the way
 	AbortedRecords int64 // records of aborted transactions left out (read_committed) on the way
 	WireBytes      int64 // bytes as stored (compressed, with batch headers)
+}
+
+// Count is how many records Records[i] stands for.
+func (b *Batch) Count(i int) int64 {
+	if b.Counts == nil {
+		return 1
+	}
+	return b.Counts[i]
 }
 
 // Sink takes batches. A reader calls it for several partitions at once, but for one partition never at the same time

@@ -73,7 +73,10 @@ type Config struct {
 }
 
 // Source is a dump. It implements [source.Source].
-type Source struct{ config Config }
+type Source struct {
+	config Config
+	window int // chunks of lines that are tallied together
+}
 
 var _ source.Source = (*Source)(nil)
 
@@ -85,7 +88,7 @@ func New(c Config) (*Source, error) {
 	if c.Partitioner == nil || c.Open == nil {
 		return nil, errors.New("dump: a source needs a partitioner and a way to open it")
 	}
-	return &Source{c}, nil
+	return &Source{c, windowChunks}, nil
 }
 
 // Plan asks for every partition, each up to as many records as the dump can hold: one a byte.
@@ -132,6 +135,9 @@ func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]
 		r.wanted[span.Partition] = true
 	}
 	r.parts = make([]part, s.config.NumPartitions)
+	if s.config.Format == Lines {
+		r.tally = newTally(s.window)
+	}
 	in, err := s.config.Open()
 	if err == nil {
 		err = r.read(ctx, in)
@@ -156,6 +162,7 @@ type reader struct {
 	counts [1]int32
 	place  [1]int32
 	json   objects
+	tally  *tally // nil: the format has more than keys
 }
 
 // part is what waits to be handed on of one partition.
@@ -163,6 +170,7 @@ type part struct {
 	next    int64
 	bytes   int64
 	records []source.Record
+	counts  []int64 // of records, in files of keys alone; see [source.Batch]
 }
 
 func (r *reader) read(ctx context.Context, in io.Reader) error {
@@ -173,7 +181,11 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 		buffer = buffer[:len(buffer)+n]
 		last := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 		used, lineErr := r.lines(buffer, last)
-		if err := r.flush(); err != nil {
+		if err := r.tallyBlock(); err != nil { // of lines before the one of lineErr
+			lineErr = err
+		}
+		stopped := ctx.Err()
+		if err := errors.Join(r.endChunk(last || lineErr != nil || err != nil || stopped != nil), r.flush()); err != nil {
 			return err
 		}
 		switch {
@@ -181,8 +193,8 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 			return lineErr
 		case err != nil:
 			return fmt.Errorf("reading %s after line %d: %w", r.config.Name, r.line, err)
-		case ctx.Err() != nil:
-			return ctx.Err()
+		case stopped != nil:
+			return stopped
 		}
 		rest := copy(buffer[:cap(buffer)], buffer[used:])
 		buffer = buffer[:rest]
@@ -211,7 +223,7 @@ func (r *reader) lines(b []byte, last bool) (used int, err error) {
 		}
 		r.line++
 		if err := r.take(line); err != nil {
-			return used, &LineError{r.config.Name, r.line, err}
+			return used, r.at(r.line, err)
 		}
 		used += len(line)
 		if end < 0 {
@@ -221,28 +233,34 @@ func (r *reader) lines(b []byte, last bool) (used int, err error) {
 	}
 }
 
+// at names the line that an error is about, unless it does so itself: lines of a block are taken later.
+func (r *reader) at(line int64, err error) error {
+	if _, ok := errors.AsType[*LineError](err); ok {
+		return err
+	}
+	return &LineError{r.config.Name, line, err}
+}
+
 // take adds one line's record to its partition.
 func (r *reader) take(line []byte) error {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
-	rec := source.Record{Timestamp: -1, Key: line}
-	partition := int32(-1)
-	if r.config.Format == NDJSON {
-		if len(bytes.TrimSpace(line)) == 0 {
-			return nil
-		}
-		var err error
-		if rec, partition, err = r.json.parse(line); err != nil {
-			return err
-		}
-		if partition >= r.config.NumPartitions {
-			return fmt.Errorf("partition %d of a topic of %d", partition, r.config.NumPartitions)
-		}
+	if r.config.Format == Lines {
+		return r.takeKey(line)
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil
+	}
+	rec, partition, err := r.json.parse(line)
+	if err != nil {
+		return err
+	}
+	if partition >= r.config.NumPartitions {
+		return fmt.Errorf("partition %d of a topic of %d", partition, r.config.NumPartitions)
 	}
 	if partition < 0 {
-		var err error
-		if partition, err = r.partition(rec.Key); err != nil {
+		if partition, _, err = r.partition(rec.Key); err != nil {
 			return err
 		}
 	}
@@ -260,28 +278,28 @@ func (r *reader) take(line []byte) error {
 	return nil
 }
 
-// partition places a key as the assumed partitioner does.
-func (r *reader) partition(key []byte) (int32, error) {
+// partition places a key as the assumed partitioner does. fixed is false when the key does not decide.
+func (r *reader) partition(key []byte) (partition int32, fixed bool, err error) {
 	if r.config.NumPartitions == 1 {
-		return 0, nil
+		return 0, true, nil
 	}
 	keyed, err := r.config.Partitioner.Place(key, r.counts[:], r.place[:])
 	if err != nil && !partitioner.Unplaced(err) {
-		return 0, err
+		return 0, false, err
 	}
 	if keyed && err == nil {
-		return r.place[0], nil
+		return r.place[0], true, nil
 	}
 	r.inTurn = (r.inTurn + 1) % r.config.NumPartitions
-	return r.inTurn, nil
+	return r.inTurn, false, nil
 }
 
 func (r *reader) handOn(partition int32) error {
 	p := &r.parts[partition]
 	err := r.sink.Batch(&source.Batch{
-		Partition: partition, Next: p.next, Records: p.records, LeaderEpoch: -1, WireBytes: p.bytes,
+		Partition: partition, Next: p.next, Records: p.records, Counts: p.counts, LeaderEpoch: -1, WireBytes: p.bytes,
 	})
-	p.records, p.bytes = p.records[:0], 0
+	p.records, p.counts, p.bytes = p.records[:0], p.counts[:0], 0
 	return err
 }
 
@@ -293,6 +311,9 @@ func (r *reader) flush() error {
 				return err
 			}
 		}
+	}
+	if r.tally != nil {
+		r.tally.evicts = r.tally.evicts[:0]
 	}
 	return nil
 }

@@ -1,0 +1,202 @@
+package dump
+
+import (
+	"github.com/zeebo/xxh3"
+
+	"keyspread/analyze/source"
+)
+
+// A tally counts the keys that come often before they are handed on: most lines of a skewed file then cost a look into a
+// processor's cache, and neither the partitioner nor the sink sees them one by one.
+//
+// Lines have no time and no order that means anything, so a window of them is handed on in another order: a key's lines
+// count where one of them is, or at the window's end. Which lines those are depends on the file and on nothing else.
+//
+// A slot is held by one key, by the majority vote of Boyer and Moore (1981): its lines add to its credit, other keys' lines
+// take from it, and the next one takes the slot when none is left. A tally that too few keys come back to rests.
+type tally struct {
+	window int      // chunks
+	votes  []uint64 // by slot: the hash of its key, the lowest bits replaced by its credit; 0: free
+	slots  []slot
+	evicts []byte // keys that have lost their slot since the last batches were handed on
+	lines  int64  // of this window, those counted here included
+	hits   int64  // of them, counted in a slot that their key held
+	chunks int    // of this window
+	rest   int    // windows without a tally that are left
+
+	waiting waiting
+	touched uint64 // keeps the compiler from dropping loads that only warm the cache
+}
+
+// slot is one key's count in the window. It fills one cache line.
+type slot struct {
+	count     uint32 // lines that are not handed on yet
+	partition int32
+	size      uint8
+	key       [slotKey]byte
+}
+
+const (
+	slotBits     = 14       // 1 MiB of slots, of which few are often used, and 128 KiB of votes
+	slotKey      = 55       // longer keys are handed on as they come
+	credits      = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
+	firstCredit  = 4        // a key that has just taken a slot is not to lose it at once
+	windowChunks = 64       // 16 MiB of lines
+	restWindows  = 15
+	worthHits    = 4 // a tally rests when fewer than one line in so many was counted in its slot
+)
+
+func newTally(window int) *tally {
+	return &tally{window: window, votes: make([]uint64, 1<<slotBits), slots: make([]slot, 1<<slotBits)}
+}
+
+// lineBlock is how many lines are looked up together, so that the cache misses of their slots overlap.
+const lineBlock = 32
+
+// waiting are lines that are not tallied yet.
+type waiting struct {
+	n    int
+	keys [lineBlock][]byte
+	hash [lineBlock]uint64
+	line [lineBlock]int64
+}
+
+// takeKey takes one line of a file of keys. It may wait for others until the chunk ends.
+func (r *reader) takeKey(key []byte) error {
+	t := r.tally
+	if t.rest > 0 || len(key) > slotKey {
+		return r.takeOne(key)
+	}
+	w := &t.waiting
+	w.keys[w.n] = key
+	w.hash[w.n] = xxh3.Hash(key)
+	w.line[w.n] = r.line
+	if w.n++; w.n == lineBlock {
+		return r.tallyBlock()
+	}
+	return nil
+}
+
+// tallyBlock tallies the lines that wait.
+func (r *reader) tallyBlock() error {
+	t := r.tally
+	if t == nil || t.waiting.n == 0 {
+		return nil
+	}
+	w := &t.waiting
+	n := w.n
+	w.n = 0
+	t.lines += int64(n)
+	var seen uint64
+	for _, hash := range w.hash[:n] {
+		seen |= t.votes[hash>>(64-slotBits)]
+	}
+	t.touched = seen
+	for i, hash := range w.hash[:n] {
+		if err := r.vote(hash, w.keys[i]); err != nil {
+			return r.at(w.line[i], err)
+		}
+	}
+	return nil
+}
+
+// vote counts a line in its slot, or lets it contend for that.
+func (r *reader) vote(hash uint64, key []byte) error {
+	t, at := r.tally, hash>>(64-slotBits)
+	vote, s := &t.votes[at], &t.slots[at]
+	// a free slot holds the empty key, which has another hash
+	if (*vote^hash)&^credits == 0 && string(s.key[:s.size]) == string(key) {
+		t.hits++
+		s.count++
+		if *vote&credits < credits {
+			*vote++
+		}
+		return nil
+	}
+	if *vote&credits > 1 {
+		*vote--
+		return r.takeOne(key)
+	}
+	return r.seize(vote, s, hash, key)
+}
+
+// seize gives a slot to another key.
+func (r *reader) seize(vote *uint64, s *slot, hash uint64, key []byte) error {
+	partition, fixed, err := r.partition(key)
+	if err != nil {
+		return err
+	}
+	if !fixed {
+		return r.add(partition, key, 1)
+	}
+	if t := r.tally; s.count > 0 {
+		from := len(t.evicts)
+		t.evicts = append(t.evicts, s.key[:s.size]...) // an earlier key keeps the memory it was copied to
+		if err := r.add(s.partition, t.evicts[from:], int64(s.count)); err != nil {
+			return err
+		}
+	}
+	*vote = hash&^credits | firstCredit
+	s.count, s.partition, s.size = 1, partition, uint8(len(key))
+	copy(s.key[:], key)
+	return nil
+}
+
+// takeOne adds one line that is not tallied.
+func (r *reader) takeOne(key []byte) error {
+	partition, _, err := r.partition(key)
+	if err != nil {
+		return err
+	}
+	return r.add(partition, key, 1)
+}
+
+// add appends a key's lines to its partition.
+func (r *reader) add(partition int32, key []byte, count int64) error {
+	if !r.wanted[partition] {
+		return nil
+	}
+	p := &r.parts[partition]
+	p.records = append(p.records, source.Record{Offset: p.next, Timestamp: -1, Key: key})
+	p.counts = append(p.counts, count)
+	p.next += count
+	p.bytes += count * int64(len(key)+1)
+	if len(p.records) == batchRecords {
+		return r.handOn(partition)
+	}
+	return nil
+}
+
+// endChunk tells the tally that a chunk was taken, which may be the last one of its window or of the file.
+func (r *reader) endChunk(last bool) error {
+	t := r.tally
+	if t == nil {
+		return nil
+	}
+	if t.chunks++; t.chunks < t.window && !last {
+		return nil
+	}
+	t.chunks = 0
+	if t.rest > 0 {
+		t.rest--
+		return nil
+	}
+	if t.hits*worthHits < t.lines {
+		t.rest = restWindows
+	}
+	t.lines, t.hits = 0, 0
+	return r.handOnTally()
+}
+
+// handOnTally adds what the slots count to the partitions. Keys keep their slots: most come again.
+func (r *reader) handOnTally() error {
+	for i := range r.tally.slots {
+		if s := &r.tally.slots[i]; s.count > 0 {
+			if err := r.add(s.partition, s.key[:s.size:s.size], int64(s.count)); err != nil {
+				return err
+			}
+			s.count = 0
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package dump
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"keyspread/analyze/source"
+	"keyspread/partitioner"
+)
+
+// counted is what a sink got of a file of lines.
+type counted struct {
+	keys    map[string]int64
+	home    map[string]int32 // of each key
+	handed  int64            // records, however many lines they stand for
+	records int64
+	bytes   int64
+	err     error
+}
+
+func countLines(t testing.TB, pt partitioner.Partitioner, text []byte) counted {
+	t.Helper()
+	s, err := New(Config{
+		Name: "keys", NumPartitions: 12, Partitioner: pt,
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.window = 1 // so that few lines fill many windows
+	plan, err := s.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := counted{keys: map[string]int64{}, home: map[string]int32{}}
+	next := map[int32]int64{}
+	var coverage []source.Coverage
+	coverage, c.err = s.Read(t.Context(), plan, source.SinkFunc(func(b *source.Batch) error {
+		c.bytes += b.WireBytes
+		for i, r := range b.Records {
+			if r.Offset != next[b.Partition] || r.Timestamp != -1 {
+				t.Fatalf("partition %d: offset %d and time %d, want offset %d and no time", b.Partition, r.Offset, r.Timestamp, next[b.Partition])
+			}
+			next[b.Partition] += b.Count(i)
+			key := string(r.Key)
+			if was, ok := c.home[key]; ok && was != b.Partition {
+				t.Fatalf("key %q is in partition %d and in %d", key, was, b.Partition)
+			}
+			c.home[key] = b.Partition
+			c.keys[key] += b.Count(i)
+			c.records += b.Count(i)
+			c.handed++
+		}
+		if b.Next != next[b.Partition] {
+			t.Fatalf("partition %d: next %d after offset %d", b.Partition, b.Next, next[b.Partition])
+		}
+		return nil
+	}))
+	for _, cov := range coverage {
+		if cov.Read != next[cov.Partition] {
+			t.Errorf("partition %d: coverage %d of %d records", cov.Partition, cov.Read, next[cov.Partition])
+		}
+	}
+	return c
+}
+
+// Tallied or not, every line is counted once, under its own key and in its partition, over several windows and whatever the
+// keys: many or few, longer than a slot, equal but for their last byte, and coming late.
+func TestTallyCountsEveryLine(t *testing.T) {
+	java := parse(t, "java")
+	rng := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(rng, 1.1, 1, 1<<20)
+	for _, tc := range []struct {
+		name   string
+		chunks int
+		key    func(i int) string
+		most   float64 // records handed on, a line
+		less   float64
+	}{
+		{"zipf", 21, func(int) string { return fmt.Sprintf("customer-%08d", zipf.Uint64()) }, 0.6, 0.2},
+		{"one key", 6, func(int) string { return "k" }, 0.001, 0},
+		{"all distinct", 21, func(i int) string { return fmt.Sprintf("customer-%08d", i) }, 1, 1},
+		{"long keys", 6, func(int) string { return strings.Repeat("x", slotKey-4) + fmt.Sprint(1+zipf.Uint64()%2_000_000) }, 1, 0.2},
+		{"turning", 6, func(i int) string { return fmt.Sprintf("%d-%d", i/100_000, i%7) }, 0.001, 0},
+		{"distinct, then few", 21, func(i int) string { return fmt.Sprintf("customer-%08d", i%(1_000_000/(1+i/100_000*1000))) }, 0.8, 0.5},
+	} {
+		var text bytes.Buffer
+		want := map[string]int64{}
+		n := 0
+		for ; text.Len() < tc.chunks*chunkSize; n++ {
+			key := tc.key(n)
+			want[key]++
+			text.WriteString(key + "\n")
+		}
+		got := countLines(t, java, text.Bytes())
+		if got.err != nil || got.records != int64(n) || got.bytes != int64(text.Len()) || len(got.keys) != len(want) {
+			t.Errorf("%s: error %v, %d records and %d bytes of %d keys, want %d, %d and %d", tc.name, got.err, got.records, got.bytes,
+				len(got.keys), n, text.Len(), len(want))
+		}
+		for key, count := range want {
+			if got.keys[key] != count {
+				t.Errorf("%s: key %q has %d lines, want %d", tc.name, key, got.keys[key], count)
+				break
+			}
+		}
+		var out [1]int32
+		for key, home := range got.home {
+			if _, err := java.Place([]byte(key), []int32{12}, out[:]); err != nil || out[0] != home {
+				t.Errorf("%s: key %q is in partition %d, want %d (error %v)", tc.name, key, home, out[0], err)
+				break
+			}
+		}
+		if handed := float64(got.handed) / float64(n); handed > tc.most || handed < tc.less {
+			t.Errorf("%s: %.4f records handed on a line, want %v to %v", tc.name, handed, tc.less, tc.most)
+		}
+	}
+}
+
+// spreading spreads the key "spread", fails for the key "bad", and puts others into partition 3.
+type spreading struct{ partitioner.Partitioner }
+
+var errBad = errors.New("cannot place it")
+
+func (spreading) Place(key []byte, _, out []int32) (bool, error) {
+	out[0] = 3
+	if string(key) == "bad" {
+		return false, errBad
+	}
+	return string(key) != "spread", nil
+}
+
+// A key that does not decide goes round the partitions, however often it comes.
+func TestTallySpreads(t *testing.T) {
+	s, err := New(Config{
+		Name: "keys", NumPartitions: 12, Partitioner: spreading{},
+		Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(strings.Repeat("spread\nkey\n", 1200))), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	coverage, err := s.Read(t.Context(), plan, source.SinkFunc(func(*source.Batch) error { return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range coverage {
+		want := int64(100)
+		if c.Partition == 3 {
+			want += 1200
+		}
+		if c.Read != want {
+			t.Errorf("partition %d has %d records, want %d", c.Partition, c.Read, want)
+		}
+	}
+}
+
+// A line that cannot be placed is named by its own number, though lines are taken by blocks, and those before it count.
+func TestTallyNamesTheLine(t *testing.T) {
+	for _, bad := range []int{1, 2, lineBlock, lineBlock + 1, 1000} {
+		got := countLines(t, spreading{}, []byte(strings.Repeat("key\n", bad-1)+"bad\nkey\n"))
+		var line *LineError
+		if !errors.As(got.err, &line) || line.Line != int64(bad) || !errors.Is(got.err, errBad) {
+			t.Errorf("error %v, want line %d to be named", got.err, bad)
+		}
+		if got.keys["key"] != int64(bad-1) {
+			t.Errorf("line %d is bad: %d lines counted, want those before it", bad, got.keys["key"])
+		}
+	}
+}
