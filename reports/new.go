@@ -319,7 +319,7 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		n := int64(p.NumKeys())
 		out.DistinctKeys = &n
 	}
-	if top, ok := heaviest(p); ok {
+	if top, ok := p.Heaviest(); ok {
 		part := b.keyPart(top.Key, &top)
 		out.TopKey = &PartitionTopKey{Key: b.keys.key(top.Key), Records: part.Records, Bytes: part.Bytes}
 		if b.sampled != nil {
@@ -344,17 +344,6 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		out.Coverage.Error = text(err.Error())
 	}
 	return out
-}
-
-// heaviest returns the key with the most records in a partition; false when it has none.
-func heaviest(p *profile.Partition) (top profile.Key, ok bool) {
-	p.EachKey(func(k profile.Key) bool {
-		if !ok || cmp.Or(heavier(k.Lo, k.Hi, top.Lo, top.Hi, profile.Records), bytes.Compare(k.Key, top.Key)) < 0 {
-			top, ok = k, true
-		}
-		return true
-	})
-	return top, ok
 }
 
 // sizeBucket is entry i of [profile.Partition.Sizes].

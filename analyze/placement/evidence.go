@@ -85,7 +85,9 @@ func collect(p *profile.Profile, limit, heaviest int) *evidence {
 // collectSample takes the pairs of the key sample, and the heaviest keys. The rest of a table in bounded mode is only
 // counted: its keys need not be hashed for it.
 func (ev *evidence) collectSample(p *profile.Profile, heaviest int, ranks func([]byte) bool, take func(k profile.Key, ranked, heavy bool)) {
-	p.EachWeight(func(w profile.Weight) { ev.counted += w.Records })
+	for _, m := range p.Moments() {
+		ev.counted += m.Sum.Records
+	}
 	if empty, ok := p.Lookup([]byte{}); ok {
 		ev.counted -= empty.Lo.Records
 	}

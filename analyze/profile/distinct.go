@@ -39,20 +39,17 @@ func (p *Profile) Distinct() Distinct {
 		return d
 	}
 	top := p.sampleLevel()
-	in := func(at place) bool { return p.levelAt(at) >= top }
 	var d Distinct
 	var seen, several int64 // entries in the sample; keys of the sample in several partitions
-	p.eachEntry(func(at place, _ *entry) {
-		if in(at) {
-			seen++
-		}
-	})
+	for _, entries := range p.surveyOnce().sampled {
+		seen += int64(len(entries))
+	}
 	held := -int64(len(sh.member) - len(sh.groups)) // keys in any table
 	for i := range p.Partitions {
 		held += int64(p.Partitions[i].NumKeys())
 	}
 	for _, g := range sh.groups {
-		if in(g[0]) {
+		if p.levelAt(g[0]) >= top {
 			several++
 			seen -= int64(len(g) - 1)
 		}
@@ -109,13 +106,21 @@ func (p *Profile) EachSampledWeight(f func(key []byte, w Weight)) {
 }
 
 func (p *Profile) eachSampled(f func(group []place) bool) {
-	sh, top := p.sharedOnce(), p.sampleLevel()
+	sh := p.sharedOnce()
+	var sampled [][]int32
+	if p.sampleLevel() > 0 {
+		sampled = p.surveyOnce().sampled
+	}
 	var one [1]place
 	for i := range p.Partitions {
-		for j := range p.Partitions[i].NumKeys() {
+		n := p.Partitions[i].NumKeys()
+		if sampled != nil {
+			n = len(sampled[i])
+		}
+		for j := range n {
 			at := place{int32(i), int32(j)}
-			if top > 0 && p.levelAt(at) < top {
-				continue
+			if sampled != nil {
+				at.entry = sampled[i][j]
 			}
 			one[0] = at
 			group := one[:]

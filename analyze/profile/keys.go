@@ -44,7 +44,8 @@ type cache struct {
 	mu      sync.Mutex
 	shared  *shared
 	top     [2][]TopKey // by unit, complete up to topLen
-	topLen  [2]int
+	topLen  int
+	survey  *survey
 	missing *absence
 	grid    *Grid
 }

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"math"
 	"math/bits"
 
 	"github.com/zeebo/xxh3"
@@ -33,7 +34,8 @@ const (
 )
 
 // table counts the keys of one partition. Slots are open addressed with linear probing: the high half of a slot is a
-// tag of the key's hash, the low half 1 + the index of its entry; 0 is a free slot. Entries lie in the order in which
+// tag of the key's hash, the low half 1 + the index of its entry; 0 is a free slot. The tag's low bits are where probing
+// starts, so that slots can be moved to a larger array without a look at their entries. Entries lie in the order in which
 // their keys entered.
 //
 // It is exact until the next key would take it over its budget; see [table.purge] for what happens then.
@@ -69,7 +71,8 @@ func (t *table) is(e *entry, h xxh3.Uint128, key []byte) bool {
 	return e.lo == h.Lo && e.hi == h.Hi && (!t.verify || bytes.Equal(t.keyOf(e), key))
 }
 
-func tagOf(h xxh3.Uint128) uint64 { return h.Hi >> 32 }
+// tagOf is the tag of a hash; a table has at most 2^32 slots.
+func tagOf(h xxh3.Uint128) uint64 { return h.Lo & math.MaxUint32 }
 
 // find returns the index of the key with hash h, or -1.
 func (t *table) find(h xxh3.Uint128, key []byte) int {
@@ -135,11 +138,16 @@ func (t *table) next() *entry {
 
 // link points a slot to entry i.
 func (t *table) link(i int, e *entry) {
-	at := e.lo & t.mask
+	t.fill(tagOf(e.hash())<<32 | uint64(i+1))
+}
+
+// fill puts a slot's value into the first free one from where its tag says.
+func (t *table) fill(slot uint64) {
+	at := slot >> 32 & t.mask
 	for t.slots[at] != 0 {
 		at = (at + 1) & t.mask
 	}
-	t.slots[at] = tagOf(xxh3.Uint128{Hi: e.hi})<<32 | uint64(i+1)
+	t.slots[at] = slot
 }
 
 // relink points the slots to all entries.
@@ -176,11 +184,16 @@ func (t *table) makeRoom(size int) error {
 	return nil
 }
 
-// resize doubles the slots.
+// resize doubles the slots. The new ones are written in two passes side by side, so it costs little beside their number.
 func (t *table) resize() {
-	t.slots = make([]uint64, 2*len(t.slots))
+	old := t.slots
+	t.slots = make([]uint64, 2*len(old))
 	t.mask = uint64(len(t.slots) - 1)
-	t.relink()
+	for _, s := range old {
+		if s != 0 {
+			t.fill(s)
+		}
+	}
 }
 
 // missing is the most a key that is not in the table can have had.

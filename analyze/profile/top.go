@@ -16,40 +16,62 @@ func (p *Profile) Top(k int, unit Unit) []TopKey {
 	if k <= 0 {
 		return nil
 	}
+	asked := k
+	k = max(k, leastTop)
 	if p.cache == nil {
-		return p.findTop(k, unit, p.findShared())
+		top := p.findTop(k, p.findShared())[unit]
+		return top[:min(asked, len(top))]
 	}
 	sh := p.sharedOnce()
 	p.cache.mu.Lock()
-	top, known := p.cache.top[unit], p.cache.topLen[unit]
+	top, known := p.cache.top, p.cache.topLen
 	p.cache.mu.Unlock()
 	if known < k {
-		top = p.findTop(k, unit, sh)
+		top = p.findTop(k, sh)
 		p.cache.mu.Lock()
-		p.cache.top[unit], p.cache.topLen[unit] = top, k
+		p.cache.top, p.cache.topLen = top, k
 		p.cache.mu.Unlock()
 	}
-	return slices.Clone(top[:min(k, len(top))])
+	return slices.Clone(top[unit][:min(asked, len(top[unit]))])
 }
 
-func (p *Profile) findTop(k int, unit Unit, sh *shared) []TopKey {
-	h := &heaviest{profile: p, unit: unit}
+// leastTop is how many keys are looked for at least, in both units: different callers ask for so many, and each look is a
+// pass over all tables.
+const leastTop = 2000
+
+// findTop returns the k heaviest keys by each unit.
+func (p *Profile) findTop(k int, sh *shared) (top [2][]TopKey) {
+	lists := [2]*heaviest{{profile: p, unit: Records}, {profile: p, unit: Bytes}}
 	for i, g := range sh.groups {
 		var w Weight
 		for _, at := range g {
 			w = w.Add(p.Partitions[at.part].weightOf(p.Partitions[at.part].keys.entry(int(at.entry))))
 		}
-		h.offer(k, contender{w, g[0], int32(i)})
-	}
-	p.eachEntry(func(at place, e *entry) {
-		c := contender{p.Partitions[at.part].weightOf(e), at, -1}
-		if len(h.list) == k && c.w.Of(unit) < h.list[0].w.Of(unit) {
-			return // before the look-up, which few entries reach
+		for _, h := range lists {
+			h.offer(k, contender{w, g[0], int32(i)})
 		}
-		if !sh.has(at) {
-			h.offer(k, c)
+	}
+	var least Weight // of the lists, 0 before they are full: few entries reach it
+	p.eachEntry(func(at place, e *entry) {
+		w := p.Partitions[at.part].weightOf(e)
+		if w.Records < least.Records && w.Bytes < least.Bytes || sh.has(at) {
+			return
+		}
+		for _, h := range lists {
+			h.offer(k, contender{w, at, -1})
+		}
+		if len(lists[0].list) == k {
+			least = Weight{lists[Records].list[0].w.Records, lists[Bytes].list[0].w.Bytes}
 		}
 	})
+	for u, h := range lists {
+		top[u] = h.keys(sh)
+	}
+	return top
+}
+
+// keys returns the keys of the list, heaviest first.
+func (h *heaviest) keys(sh *shared) []TopKey {
 	slices.SortFunc(h.list, func(a, b contender) int { return h.compare(b, a) })
 	top := make([]TopKey, len(h.list))
 	for i, c := range h.list {
@@ -57,7 +79,7 @@ func (p *Profile) findTop(k int, unit Unit, sh *shared) []TopKey {
 		if c.group >= 0 {
 			group = sh.groups[c.group]
 		}
-		top[i] = p.topKey(group)
+		top[i] = h.profile.topKey(group)
 	}
 	return top
 }

@@ -22,11 +22,3 @@ func (p *Profile) EachWeight(f func(Weight)) {
 		f(w)
 	}
 }
-
-// EachWeight calls f with the weight of every key that the partition's table holds, in the order of [Partition.EachKey].
-// It names no keys and allocates nothing.
-func (p *Partition) EachWeight(f func(Weight)) {
-	for i := range p.NumKeys() {
-		f(p.weightOf(p.keys.entry(i)))
-	}
-}

@@ -172,16 +172,12 @@ func weigh(p *profile.Profile, unit profile.Unit) Keys {
 		k.Heavy = append(k.Heavy, float64(t.Lo.Of(unit)))
 	}
 	var squares float64
+	moments := p.Moments()
 	for i := range p.Partitions {
-		part := &p.Partitions[i]
-		var listed int64
-		part.EachWeight(func(w profile.Weight) {
-			listed += w.Of(unit)
-			squares += float64(w.Of(unit)) * float64(w.Of(unit))
-		})
-		k.Rest += float64(part.Total.Of(unit) - part.NullKey.Of(unit))
-		lost := part.Total.Of(unit) - part.NullKey.Of(unit) - listed
-		squares += float64(lost) * float64(part.Missing.Of(unit))
+		part, m := &p.Partitions[i], &moments[i]
+		keyed := part.Total.Of(unit) - part.NullKey.Of(unit)
+		k.Rest += float64(keyed)
+		squares += m.Squares[unit] + float64(keyed-m.Sum.Of(unit))*float64(part.Missing.Of(unit))
 	}
 	for _, t := range tops {
 		k.Rest -= float64(t.Lo.Of(unit))
