@@ -261,9 +261,15 @@ func (pl *Placement) schemas(r *recognised) {
 // spellings finds the logical keys that were written as several byte strings.
 func (pl *Placement) spellings(r *recognised) {
 	pairs := pl.detector.ev.pairs
-	order := make([]int, len(r.keys))
-	for i := range order {
-		order[i] = i
+	times := make(map[string]int, len(r.keys))
+	for i := range r.keys {
+		times[r.keys[i].Logical]++
+	}
+	var order []int // those that share their logical key, few as a rule, so that the others need no sorting
+	for i := range r.keys {
+		if times[r.keys[i].Logical] > 1 {
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		x, y := &pairs[r.at[a]], &pairs[r.at[b]]

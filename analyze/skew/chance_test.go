@@ -87,3 +87,15 @@ func TestByChanceEdges(t *testing.T) {
 		t.Errorf("order of keys changes the answer: %+v and %+v", a, b)
 	}
 }
+
+// below draws what the library does, so that figures do not depend on which of them is used.
+func TestBelow(t *testing.T) {
+	for _, n := range []uint64{1, 2, 3, 12, 64, 1000, 1<<31 + 1, 1<<63 + 1, math.MaxUint64} {
+		src, rng := rand.NewPCG(1, n), rand.New(rand.NewPCG(1, n))
+		for i := range 1000 {
+			if got, want := below(src, n), rng.Uint64N(n); got != want {
+				t.Fatalf("draw %d below %d: %d, want %d", i, n, got, want)
+			}
+		}
+	}
+}

@@ -65,7 +65,11 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 	}
 	theta := p.SampleFraction()
 	if theta == 1 {
-		var weights []float64
+		var n int
+		for i := range p.Partitions {
+			n += p.Partitions[i].NumKeys()
+		}
+		weights := make([]float64, 0, n)
 		p.EachWeight(func(w profile.Weight) { weights = append(weights, float64(w.Of(unit))) })
 		return newTwoPhase(nil, weights, 1, total).measures()
 	}

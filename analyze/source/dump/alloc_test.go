@@ -13,20 +13,21 @@ import (
 // object and its key and 1 for each number, give or take one.
 func TestAllocations(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		format Format
-		line   string // of a number
-		most   float64
+		name    string
+		format  Format
+		n, keys int
+		line    string // of a number
+		most    float64
 	}{
-		{"lines", Lines, "key-%08d\n", 0.001},
-		{"ndjson", NDJSON, "{\"key\":\"key-%08d\"}\n", 7},
-		{"ndjson, all members", NDJSON, "{\"key\":\"key-%08d\",\"partition\":3,\"timestamp\":17,\"value_size\":200,\"header_size\":3}\n", 11},
+		{"lines", Lines, 200_000, 600_000, "key-%08d\n", 0.001},
+		{"lines of few keys", Lines, 200_000, 1000, "key-%08d\n", 0.001},
+		{"ndjson", NDJSON, 30_000, 90_000, "{\"key\":\"key-%08d\"}\n", 7},
+		{"ndjson, all members", NDJSON, 30_000, 90_000, "{\"key\":\"key-%08d\",\"partition\":3,\"timestamp\":17,\"value_size\":200,\"header_size\":3}\n", 11},
 	} {
-		const n = 30_000
 		allocs := func(n int) float64 {
 			var text bytes.Buffer
 			for i := range n {
-				fmt.Fprintf(&text, tc.line, i)
+				fmt.Fprintf(&text, tc.line, i%tc.keys)
 			}
 			s, err := New(Config{
 				Name: "keys", Format: tc.format, NumPartitions: 12, Partitioner: parse(t, "java"),
@@ -46,7 +47,7 @@ func TestAllocations(t *testing.T) {
 			})
 		}
 		// What a Read allocates once, and while its buffers grow, is in both.
-		if got := (allocs(3*n) - allocs(n)) / (2 * n); got > tc.most {
+		if got := (allocs(3*tc.n) - allocs(tc.n)) / float64(2*tc.n); got > tc.most {
 			t.Errorf("%s: %v allocations a record, want at most %v", tc.name, got, tc.most)
 		}
 	}

@@ -181,9 +181,6 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 		buffer = buffer[:len(buffer)+n]
 		last := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 		used, lineErr := r.lines(buffer, last)
-		if err := r.tallyBlock(); err != nil { // of lines before the one of lineErr
-			lineErr = err
-		}
 		stopped := ctx.Err()
 		if err := errors.Join(r.endChunk(last || lineErr != nil || err != nil || stopped != nil), r.flush()); err != nil {
 			return err
@@ -212,6 +209,9 @@ func (r *reader) lines(b []byte, last bool) (used int, err error) {
 	if r.line == 0 && bytes.HasPrefix(b, bom) {
 		used = len(bom)
 	}
+	if r.tally != nil {
+		return r.keyLines(b, used, last)
+	}
 	for {
 		end := bytes.IndexByte(b[used:], '\n')
 		line := b[used:]
@@ -222,10 +222,13 @@ func (r *reader) lines(b []byte, last bool) (used int, err error) {
 			return used, nil
 		}
 		r.line++
-		if err := r.take(line); err != nil {
+		used += len(line)
+		if n := len(line); n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
+		if err := r.takeObject(line); err != nil {
 			return used, r.at(r.line, err)
 		}
-		used += len(line)
 		if end < 0 {
 			return used, nil
 		}
@@ -241,14 +244,8 @@ func (r *reader) at(line int64, err error) error {
 	return &LineError{r.config.Name, line, err}
 }
 
-// take adds one line's record to its partition.
-func (r *reader) take(line []byte) error {
-	if n := len(line); n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
-	if r.config.Format == Lines {
-		return r.takeKey(line)
-	}
+// takeObject adds the record of one line of NDJSON to its partition.
+func (r *reader) takeObject(line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package dump
 
 import (
+	"bytes"
+
 	"github.com/zeebo/xxh3"
 
 	"keyspread/analyze/source"
@@ -24,7 +26,6 @@ type tally struct {
 	chunks int    // of this window
 	rest   int    // windows without a tally that are left
 
-	waiting waiting
 	touched uint64 // keeps the compiler from dropping loads that only warm the cache
 }
 
@@ -37,7 +38,7 @@ type slot struct {
 }
 
 const (
-	slotBits     = 14       // 1 MiB of slots, of which few are often used, and 128 KiB of votes
+	slotBits     = 16       // 512 KiB of votes, and 4 MiB of slots, of which few are often used
 	slotKey      = 55       // longer keys are handed on as they come
 	credits      = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
 	firstCredit  = 4        // a key that has just taken a slot is not to lose it at once
@@ -50,51 +51,75 @@ func newTally(window int) *tally {
 	return &tally{window: window, votes: make([]uint64, 1<<slotBits), slots: make([]slot, 1<<slotBits)}
 }
 
-// lineBlock is how many lines are looked up together, so that the cache misses of their slots overlap.
-const lineBlock = 32
+// blockLen is how many lines are looked up together, so that the cache misses of their slots overlap.
+const blockLen = 32
 
-// waiting are lines that are not tallied yet.
-type waiting struct {
-	n    int
-	keys [lineBlock][]byte
-	hash [lineBlock]uint64
-	line [lineBlock]int64
+// lineBlock is lines of a chunk that are not tallied yet.
+type lineBlock struct {
+	n        int
+	from, to [blockLen]int // of the key in the chunk
+	hash     [blockLen]uint64
+	line     [blockLen]int64
 }
 
-// takeKey takes one line of a file of keys. It may wait for others until the chunk ends.
-func (r *reader) takeKey(key []byte) error {
-	t := r.tally
-	if t.rest > 0 || len(key) > slotKey {
-		return r.takeOne(key)
+// keyLines is [reader.lines] for a file of keys.
+func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
+	var block lineBlock
+	var err error
+	for err == nil {
+		from := used
+		end := bytes.IndexByte(b[from:], '\n')
+		if end < 0 && (!last || from == len(b)) {
+			break
+		}
+		if end < 0 {
+			end, used = len(b), len(b)
+		} else {
+			end += from
+			used = end + 1
+		}
+		if end > from && b[end-1] == '\r' {
+			end--
+		}
+		r.line++
+		if r.tally.rest > 0 || end-from > slotKey {
+			if err = r.takeOne(b[from:end]); err != nil {
+				err = r.at(r.line, err)
+			}
+			continue
+		}
+		n := block.n
+		block.from[n], block.to[n], block.line[n] = from, end, r.line
+		block.hash[n] = xxh3.Hash(b[from:end])
+		if block.n = n + 1; block.n == blockLen {
+			err = r.tallyBlock(b, &block)
+		}
 	}
-	w := &t.waiting
-	w.keys[w.n] = key
-	w.hash[w.n] = xxh3.Hash(key)
-	w.line[w.n] = r.line
-	if w.n++; w.n == lineBlock {
-		return r.tallyBlock()
+	if before := r.tallyBlock(b, &block); before != nil { // of lines before the one of err
+		err = before
 	}
-	return nil
+	return used, err
 }
 
-// tallyBlock tallies the lines that wait.
-func (r *reader) tallyBlock() error {
-	t := r.tally
-	if t == nil || t.waiting.n == 0 {
-		return nil
-	}
-	w := &t.waiting
-	n := w.n
-	w.n = 0
+// tallyBlock tallies the lines that wait, which are b's, and empties the block.
+func (r *reader) tallyBlock(b []byte, block *lineBlock) error {
+	t, n := r.tally, block.n
+	block.n = 0
 	t.lines += int64(n)
 	var seen uint64
-	for _, hash := range w.hash[:n] {
+	for _, hash := range block.hash[:n] {
 		seen |= t.votes[hash>>(64-slotBits)]
 	}
+	for _, hash := range block.hash[:n] {
+		at := hash >> (64 - slotBits)
+		if (t.votes[at]^hash)&^credits == 0 {
+			seen |= uint64(t.slots[at].count)
+		}
+	}
 	t.touched = seen
-	for i, hash := range w.hash[:n] {
-		if err := r.vote(hash, w.keys[i]); err != nil {
-			return r.at(w.line[i], err)
+	for i, hash := range block.hash[:n] {
+		if err := r.vote(hash, b[block.from[i]:block.to[i]:block.to[i]]); err != nil {
+			return r.at(block.line[i], err)
 		}
 	}
 	return nil

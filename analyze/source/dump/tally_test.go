@@ -166,7 +166,7 @@ func TestTallySpreads(t *testing.T) {
 
 // A line that cannot be placed is named by its own number, though lines are taken by blocks, and those before it count.
 func TestTallyNamesTheLine(t *testing.T) {
-	for _, bad := range []int{1, 2, lineBlock, lineBlock + 1, 1000} {
+	for _, bad := range []int{1, 2, blockLen, blockLen + 1, 1000} {
 		got := countLines(t, spreading{}, []byte(strings.Repeat("key\n", bad-1)+"bad\nkey\n"))
 		var line *LineError
 		if !errors.As(got.err, &line) || line.Line != int64(bad) || !errors.Is(got.err, errBad) {
