@@ -22,3 +22,25 @@ func (p *Profile) EachWeight(f func(Weight)) {
 		f(w)
 	}
 }
+
+// EachHeavier calls f with the bounds of every key whose lower one exceeds a limit in one unit, those of [Profile.Top], in
+// a fixed order.
+func (p *Profile) EachHeavier(limit int64, unit Unit, f func(lo, hi Weight)) {
+	sh := p.sharedOnce()
+	offer := func(group []place) {
+		if k := p.topKey(group); k.Lo.Of(unit) > limit {
+			f(k.Lo, k.Hi)
+		}
+	}
+	var one [1]place
+	p.eachEntry(func(at place, e *entry) {
+		if p.Partitions[at.part].weightOf(e).Of(unit) <= limit || sh.has(at) {
+			return // before the key is summed up, which few need
+		}
+		one[0] = at
+		offer(one[:])
+	})
+	for _, group := range sh.groups {
+		offer(group)
+	}
+}

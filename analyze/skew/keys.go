@@ -73,16 +73,12 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 		p.EachWeight(func(w profile.Weight) { weights = append(weights, float64(w.Of(unit))) })
 		return newTwoPhase(nil, weights, 1, total).measures()
 	}
-	var lo, hi, rest []float64
-	heavy := map[string]bool{}
-	for _, t := range surelyHeavy(p, unit) {
-		heavy[string(t.Key)] = true
-		lo, hi = append(lo, float64(t.Lo.Of(unit))), append(hi, float64(t.Hi.Of(unit)))
-	}
+	lo, hi, taken := surelyHeavy(p, unit)
+	var rest []float64
 	sampled := 0
 	p.EachSampledWeight(func(key []byte, w profile.Weight) {
 		sampled++
-		if len(heavy) == 0 || !heavy[string(key)] {
+		if !taken(key, w) {
 			rest = append(rest, float64(w.Of(unit)))
 		}
 	})
@@ -104,14 +100,12 @@ const (
 	surelyKept = 10
 )
 
-// surelyHeavy returns the keys that the first phase takes: those that weigh surelyKept times what a table can have lost,
-// as many as the sample has at most.
-func surelyHeavy(p *profile.Profile, unit profile.Unit) []profile.TopKey {
+// surelyHeavy returns the bounds of the keys that the first phase takes, and tells whether a key of the sample is one of
+// them: those that weigh more than surelyKept times what a table can have lost, as many as the sample has at most.
+func surelyHeavy(p *profile.Profile, unit profile.Unit) (lo, hi []float64, taken func(key []byte, w profile.Weight) bool) {
 	limit := surelyKept * p.Missing().Of(unit)
-	light := func(t profile.TopKey) bool { return t.Lo.Of(unit) <= limit }
-	top := p.Top(takenAll, unit)
-	if end := slices.IndexFunc(top, light); end >= 0 {
-		return top[:end]
+	take := func(l, h profile.Weight) {
+		lo, hi = append(lo, float64(l.Of(unit))), append(hi, float64(h.Of(unit)))
 	}
 	var sure, sampled int
 	p.EachWeight(func(w profile.Weight) {
@@ -120,7 +114,16 @@ func surelyHeavy(p *profile.Profile, unit profile.Unit) []profile.TopKey {
 		}
 	})
 	p.EachSampledWeight(func([]byte, profile.Weight) { sampled++ })
-	return p.Top(min(sure, max(takenAll, sampled)), unit)
+	if most := max(takenAll, sampled); sure > most {
+		keys := make(map[string]bool, most)
+		for _, t := range p.Top(most, unit) {
+			keys[string(t.Key)] = true
+			take(t.Lo, t.Hi)
+		}
+		return lo, hi, func(key []byte, _ profile.Weight) bool { return keys[string(key)] }
+	}
+	p.EachHeavier(limit, unit, take)
+	return lo, hi, func(_ []byte, w profile.Weight) bool { return w.Of(unit) > limit }
 }
 
 // cover widens the intervals to those of o.
