@@ -107,6 +107,14 @@ func surelyHeavy(p *profile.Profile, unit profile.Unit) (lo, hi []float64, taken
 	take := func(l, h profile.Weight) {
 		lo, hi = append(lo, float64(l.Of(unit))), append(hi, float64(h.Of(unit)))
 	}
+	byWeight := func(_ []byte, w profile.Weight) bool { return w.Of(unit) > limit }
+	top := p.Top(takenAll, unit)
+	if end := slices.IndexFunc(top, func(t profile.TopKey) bool { return t.Lo.Of(unit) <= limit }); end >= 0 {
+		for _, t := range top[:end] {
+			take(t.Lo, t.Hi)
+		}
+		return lo, hi, byWeight
+	}
 	var sure, sampled int
 	p.EachWeight(func(w profile.Weight) {
 		if w.Of(unit) > limit {
@@ -123,7 +131,7 @@ func surelyHeavy(p *profile.Profile, unit profile.Unit) (lo, hi []float64, taken
 		return lo, hi, func(key []byte, _ profile.Weight) bool { return keys[string(key)] }
 	}
 	p.EachHeavier(limit, unit, take)
-	return lo, hi, func(_ []byte, w profile.Weight) bool { return w.Of(unit) > limit }
+	return lo, hi, byWeight
 }
 
 // cover widens the intervals to those of o.

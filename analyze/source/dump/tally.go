@@ -38,7 +38,7 @@ type slot struct {
 }
 
 const (
-	slotBits     = 16       // 512 KiB of votes, and 4 MiB of slots, of which few are often used
+	slotBits     = 15       // 256 KiB of votes, and 2 MiB of slots, of which few are often used
 	slotKey      = 55       // longer keys are handed on as they come
 	credits      = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
 	firstCredit  = 4        // a key that has just taken a slot is not to lose it at once
