@@ -174,6 +174,7 @@ func TestStart(t *testing.T) {
 		{"", Lines, nil},
 		{"\ufeff", Lines, nil},
 		{"\ufeffa\n\ufeffb\n", Lines, []string{"a", "\ufeffb"}},
+		{"\ufeff\ufeff" + strings.Repeat("L", 2*chunkSize), Lines, []string{"\ufeff" + strings.Repeat("L", 2*chunkSize)}},
 		{" a\n", Lines, []string{" a"}},
 		{"\xef\xbba", Lines, []string{"\xef\xbba"}},
 		{"\ufeff{\"key\":\"a\"}", NDJSON, []string{"a"}},
@@ -199,6 +200,26 @@ func TestStart(t *testing.T) {
 	}
 	if _, err := Detect(bufio.NewReader(iotest.ErrReader(io.ErrClosedPipe))); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a file that cannot be read: %v", err)
+	}
+}
+
+// What is asked of a file of unknown size can be summed up, as memory is shared out by it.
+func TestPlanOfUnknownSize(t *testing.T) {
+	for _, n := range []int32{1, 5, 12, 1000} {
+		s, err := New(Config{Name: "keys", NumPartitions: n, Partitioner: parse(t, "java"), Open: func() (io.ReadCloser, error) { return nil, io.EOF }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, span := range plan.Spans {
+			if sum += span.End - span.Start; span.End <= 1<<40 || sum < 0 {
+				t.Fatalf("%d partitions: span %+v, %d in sum", n, span, sum)
+			}
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ type Config struct {
 // Source is a dump. It implements [source.Source].
 type Source struct {
 	config Config
-	window int // chunks of lines that are tallied together
+	window int64 // lines that are tallied together
 }
 
 var _ source.Source = (*Source)(nil)
@@ -88,14 +88,15 @@ func New(c Config) (*Source, error) {
 	if c.Partitioner == nil || c.Open == nil {
 		return nil, errors.New("dump: a source needs a partitioner and a way to open it")
 	}
-	return &Source{c, windowChunks}, nil
+	return &Source{c, windowLines}, nil
 }
 
-// Plan asks for every partition, each up to as many records as the dump can hold: one a byte.
+// Plan asks for every partition, each up to as many records as the dump can hold: one a byte. Where its size is not known
+// that is as many as can be summed up over the partitions.
 func (s *Source) Plan(context.Context) (*source.Plan, error) {
 	end := s.config.Size
 	if end <= 0 {
-		end = math.MaxInt64 / 2
+		end = math.MaxInt64 / int64(s.config.NumPartitions)
 	}
 	p := &source.Plan{Topic: s.config.Name, NumPartitions: int(s.config.NumPartitions), Range: "the whole of " + s.config.Name}
 	for id := range s.config.NumPartitions {
@@ -157,6 +158,7 @@ type reader struct {
 	sink   source.Sink
 	wanted []bool // by partition
 	parts  []part
+	begun  bool // past the byte order mark
 	line   int64
 	inTurn int32
 	counts [1]int32
@@ -206,9 +208,10 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 
 // lines takes every whole line of b, and at the end the rest, and returns how many bytes it took.
 func (r *reader) lines(b []byte, last bool) (used int, err error) {
-	if r.line == 0 && bytes.HasPrefix(b, bom) {
+	if !r.begun && bytes.HasPrefix(b, bom) {
 		used = len(bom)
 	}
+	r.begun = true
 	if r.tally != nil {
 		return r.keyLines(b, used, last)
 	}

@@ -17,13 +17,12 @@ import (
 // A slot is held by one key, by the majority vote of Boyer and Moore (1981): its lines add to its credit, other keys' lines
 // take from it, and the next one takes the slot when none is left. A tally that too few keys come back to rests.
 type tally struct {
-	window int      // chunks
+	window int64    // lines, at the end of the chunk that has the last one
 	votes  []uint64 // by slot: the hash of its key, the lowest bits replaced by its credit; 0: free
 	slots  []slot
 	evicts []byte // keys that have lost their slot since the last batches were handed on
-	lines  int64  // of this window, those counted here included
-	hits   int64  // of them, counted in a slot that their key held
-	chunks int    // of this window
+	start  int64  // lines before this window
+	hits   int64  // lines of the window that were counted in a slot that their key held
 	rest   int    // windows without a tally that are left
 
 	touched uint64 // keeps the compiler from dropping loads that only warm the cache
@@ -31,23 +30,23 @@ type tally struct {
 
 // slot is one key's count in the window. It fills one cache line.
 type slot struct {
-	count     uint32 // lines that are not handed on yet
+	count     uint32 // lines that are not handed on yet: of a window and a chunk at most, below 2^27
 	partition int32
 	size      uint8
 	key       [slotKey]byte
 }
 
 const (
-	slotBits     = 15       // 256 KiB of votes, and 2 MiB of slots, of which few are often used
-	slotKey      = 55       // longer keys are handed on as they come
-	credits      = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
-	firstCredit  = 4        // a key that has just taken a slot is not to lose it at once
-	windowChunks = 64       // 16 MiB of lines
-	restWindows  = 15
-	worthHits    = 4 // a tally rests when fewer than one line in so many was counted in its slot
+	slotBits    = 15       // 256 KiB of votes, and 2 MiB of slots, of which few are often used
+	slotKey     = 55       // longer keys are handed on as they come
+	credits     = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
+	firstCredit = 4        // a key that has just taken a slot is not to lose it at once
+	windowLines = 1 << 20
+	restWindows = 15
+	worthHits   = 4 // a tally rests when fewer than one line in so many was counted in its slot
 )
 
-func newTally(window int) *tally {
+func newTally(window int64) *tally {
 	return &tally{window: window, votes: make([]uint64, 1<<slotBits), slots: make([]slot, 1<<slotBits)}
 }
 
@@ -57,8 +56,8 @@ const blockLen = 32
 // lineBlock is lines of a chunk that are not tallied yet.
 type lineBlock struct {
 	n        int
-	from, to [blockLen]int // of the key in the chunk
-	hash     [blockLen]uint64
+	from, to [blockLen]int    // of the key in the chunk
+	hash     [blockLen]uint64 // 0 of a key that is too long for a slot
 	line     [blockLen]int64
 }
 
@@ -82,7 +81,7 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 			end--
 		}
 		r.line++
-		if r.tally.rest > 0 || end-from > slotKey {
+		if r.tally.rest > 0 { // and no line waits
 			if err = r.takeOne(b[from:end]); err != nil {
 				err = r.at(r.line, err)
 			}
@@ -90,13 +89,16 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 		}
 		n := block.n
 		block.from[n], block.to[n], block.line[n] = from, end, r.line
-		block.hash[n] = xxh3.Hash(b[from:end])
+		block.hash[n] = 0
+		if end-from <= slotKey {
+			block.hash[n] = xxh3.Hash(b[from:end])
+		}
 		if block.n = n + 1; block.n == blockLen {
 			err = r.tallyBlock(b, &block)
 		}
 	}
-	if before := r.tallyBlock(b, &block); before != nil { // of lines before the one of err
-		err = before
+	if err == nil {
+		err = r.tallyBlock(b, &block)
 	}
 	return used, err
 }
@@ -105,7 +107,6 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 func (r *reader) tallyBlock(b []byte, block *lineBlock) error {
 	t, n := r.tally, block.n
 	block.n = 0
-	t.lines += int64(n)
 	var seen uint64
 	for _, hash := range block.hash[:n] {
 		seen |= t.votes[hash>>(64-slotBits)]
@@ -127,6 +128,9 @@ func (r *reader) tallyBlock(b []byte, block *lineBlock) error {
 
 // vote counts a line in its slot, or lets it contend for that.
 func (r *reader) vote(hash uint64, key []byte) error {
+	if len(key) > slotKey {
+		return r.takeOne(key)
+	}
 	t, at := r.tally, hash>>(64-slotBits)
 	vote, s := &t.votes[at], &t.slots[at]
 	// a free slot holds the empty key, which has another hash
@@ -198,18 +202,19 @@ func (r *reader) endChunk(last bool) error {
 	if t == nil {
 		return nil
 	}
-	if t.chunks++; t.chunks < t.window && !last {
+	lines := r.line - t.start
+	if lines < t.window && !last {
 		return nil
 	}
-	t.chunks = 0
+	t.start = r.line
 	if t.rest > 0 {
 		t.rest--
 		return nil
 	}
-	if t.hits*worthHits < t.lines {
+	if t.hits*worthHits < lines {
 		t.rest = restWindows
 	}
-	t.lines, t.hits = 0, 0
+	t.hits = 0
 	return r.handOnTally()
 }
 

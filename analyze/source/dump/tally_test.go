@@ -121,14 +121,14 @@ func TestTallyCountsEveryLine(t *testing.T) {
 	}
 }
 
-// spreading spreads the key "spread", fails for the key "bad", and puts others into partition 3.
+// spreading spreads the key "spread", fails for keys that begin with "bad", and puts others into partition 3.
 type spreading struct{ partitioner.Partitioner }
 
 var errBad = errors.New("cannot place it")
 
 func (spreading) Place(key []byte, _, out []int32) (bool, error) {
 	out[0] = 3
-	if string(key) == "bad" {
+	if bytes.HasPrefix(key, []byte("bad")) {
 		return false, errBad
 	}
 	return string(key) != "spread", nil
@@ -164,16 +164,60 @@ func TestTallySpreads(t *testing.T) {
 	}
 }
 
-// A line that cannot be placed is named by its own number, though lines are taken by blocks, and those before it count.
+// A line that cannot be placed is named by its own number, though lines are taken by blocks, and those before it count and
+// no others. Long keys are not tallied and must not overtake the short ones.
 func TestTallyNamesTheLine(t *testing.T) {
-	for _, bad := range []int{1, 2, blockLen, blockLen + 1, 1000} {
-		got := countLines(t, spreading{}, []byte(strings.Repeat("key\n", bad-1)+"bad\nkey\n"))
-		var line *LineError
-		if !errors.As(got.err, &line) || line.Line != int64(bad) || !errors.Is(got.err, errBad) {
-			t.Errorf("error %v, want line %d to be named", got.err, bad)
+	long := strings.Repeat("x", slotKey+1)
+	for _, bad := range []string{"bad", "bad" + long} {
+		for _, at := range []int{1, 2, 5, blockLen, blockLen + 1, 1000} {
+			var text strings.Builder
+			for line := 1; line < at+300; line++ {
+				switch {
+				case line == at:
+					text.WriteString(bad + "\n")
+				case line%3 == 0 || line > at:
+					text.WriteString(long + "\n")
+				default:
+					text.WriteString("key\n")
+				}
+			}
+			got := countLines(t, spreading{}, []byte(text.String()))
+			var line *LineError
+			if !errors.As(got.err, &line) || line.Line != int64(at) || !errors.Is(got.err, errBad) {
+				t.Errorf("error %v, want line %d to be named", got.err, at)
+			}
+			if got.records != int64(at-1) {
+				t.Errorf("line %d is bad: %d lines counted, want those before it", at, got.records)
+			}
 		}
-		if got.keys["key"] != int64(bad-1) {
-			t.Errorf("line %d is bad: %d lines counted, want those before it", bad, got.keys["key"])
+	}
+}
+
+// A window ends by its lines, however large chunks have become for a long one, so that no slot counts without end.
+func TestTallyWindowsEnd(t *testing.T) {
+	text := strings.Repeat("x", 12*chunkSize) + strings.Repeat("\n", 40*chunkSize)
+	s, err := New(Config{
+		Name: "keys", NumPartitions: 1, Partitioner: parse(t, "java"),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records int64
+	_, err = s.Read(t.Context(), plan, source.SinkFunc(func(b *source.Batch) error {
+		for i := range b.Records {
+			records += b.Count(i)
+			if most := int64(windowLines + 16*chunkSize); b.Count(i) > most {
+				t.Errorf("%d lines were handed on at once, want at most %d", b.Count(i), most)
+			}
 		}
+		return nil
+	}))
+	if err != nil || records != 40*chunkSize {
+		t.Errorf("%d records, error %v; want %d", records, err, 40*chunkSize)
 	}
 }
