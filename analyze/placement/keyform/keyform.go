@@ -229,7 +229,9 @@ func logicalText(s string) string {
 
 // isDecimal reports whether s is a whole number of 64 bits as programs print it: no leading zeros, no plus.
 func isDecimal(s string) bool {
-	if len(s) == 0 || len(s) > 20 || s[len(s)-1] < '0' || s[len(s)-1] > '9' {
+	digit := func(c byte) bool { return '0' <= c && c <= '9' }
+	// most keys end here, before ParseInt makes an error of them
+	if len(s) == 0 || len(s) > 20 || s[0] != '-' && !digit(s[0]) || !digit(s[len(s)-1]) {
 		return false
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
