@@ -11,8 +11,10 @@ import (
 // A tally counts the keys that come often before they are handed on: most lines of a skewed file then cost a look into a
 // processor's cache, and neither the partitioner nor the sink sees them one by one.
 //
-// Lines have no time and no order that means anything, so a window of them is handed on in another order: a key's lines
-// count where one of them is, or at the window's end. Which lines those are depends on the file and on nothing else.
+// Lines have no time and no order that means anything, so they are handed on in another order: a key's lines count where it
+// loses its slot, or when all slots are handed on. That is at a window's end once as many lines wait as came before them, so
+// that a key that is heavy from the start is soon known as such, before a sink whose memory is full lets keys go. Which
+// lines those are depends on the file and on nothing else.
 //
 // A slot is held by one key, by the majority vote of Boyer and Moore (1981): its lines add to its credit, other keys' lines
 // take from it, and the next one takes the slot when none is left. A tally that too few keys come back to rests.
@@ -22,6 +24,7 @@ type tally struct {
 	slots  []slot
 	evicts []byte // keys that have lost their slot since the last batches were handed on
 	start  int64  // lines before this window
+	handed int64  // lines before the last time that the slots' counts were handed on
 	hits   int64  // lines of the window that were counted in a slot that their key held
 	rest   int    // windows without a tally that are left
 
@@ -41,7 +44,8 @@ const (
 	slotKey     = 55       // longer keys are handed on as they come
 	credits     = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
 	firstCredit = 4        // a key that has just taken a slot is not to lose it at once
-	windowLines = 1 << 20
+	windowLines = 1 << 20  // after which a tally is judged
+	mostWaiting = 1 << 24  // lines
 	restWindows = 15
 	worthHits   = 4 // a tally rests when fewer than one line in so many was counted in its slot
 )
@@ -215,6 +219,11 @@ func (r *reader) endChunk(last bool) error {
 		t.rest = restWindows
 	}
 	t.hits = 0
+	waiting := r.line - t.handed
+	if t.rest == 0 && !last && waiting < min(t.handed, mostWaiting) {
+		return nil
+	}
+	t.handed = r.line
 	return r.handOnTally()
 }
 
