@@ -75,7 +75,7 @@ type Config struct {
 // Source is a dump. It implements [source.Source].
 type Source struct {
 	config Config
-	window int64 // lines that are tallied together
+	window int64 // lines after which a tally is judged, see [tally]
 }
 
 var _ source.Source = (*Source)(nil)

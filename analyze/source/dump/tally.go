@@ -31,9 +31,9 @@ type tally struct {
 	touched uint64 // keeps the compiler from dropping loads that only warm the cache
 }
 
-// slot is one key's count in the window. It fills one cache line.
+// slot is the count of one key that is not handed on yet. It fills one cache line.
 type slot struct {
-	count     uint32 // lines that are not handed on yet: of a window and a chunk at most, below 2^27
+	count     uint32 // at most mostWaiting lines, those of a window and of a chunk: below 2^27
 	partition int32
 	size      uint8
 	key       [slotKey]byte
@@ -45,7 +45,7 @@ const (
 	credits     = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
 	firstCredit = 4        // a key that has just taken a slot is not to lose it at once
 	windowLines = 1 << 20  // after which a tally is judged
-	mostWaiting = 1 << 24  // lines
+	mostWaiting = 1 << 24  // lines, after which slots are handed on at the next window's end
 	restWindows = 15
 	worthHits   = 4 // a tally rests when fewer than one line in so many was counted in its slot
 )
