@@ -129,7 +129,8 @@ const (
 )
 
 // Read delivers every record. A line that cannot be read ends it with a [*LineError]; what came before it, or before the
-// trouble that ends the reading, was delivered.
+// trouble that ends the reading, was delivered. In a file of keys, where it is the partitioner that fails, so may be a few
+// lines after it, those of its block.
 func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]source.Coverage, error) {
 	r := &reader{config: s.config, sink: sink, wanted: make([]bool, s.config.NumPartitions)}
 	for _, span := range p.Spans {
