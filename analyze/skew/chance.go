@@ -2,7 +2,6 @@ package skew
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -118,9 +117,7 @@ func ByChance(k Keys, n int32, observed float64) Chance {
 		for i := range loads {
 			loads[i] += rest
 		}
-		for _, w := range k.Heavy {
-			loads[below(src, uint64(n))] += w
-		}
+		scatter(src, k.Heavy, loads)
 		pars[r] = slices.Max(loads) / mean
 		// An observed PAR equal to a simulated one up to rounding counts as reached.
 		if pars[r] >= observed*(1-1e-12) {
@@ -136,18 +133,17 @@ func ByChance(k Keys, n int32, observed float64) Chance {
 	}
 }
 
-// below draws from [0, n) what [rand.Rand.Uint64N] would, without its calls through an interface: a run draws millions.
-//
-// Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
-func below(src *rand.PCG, n uint64) uint64 {
-	if n&(n-1) == 0 {
-		return src.Uint64() & (n - 1)
+// scatter adds each weight to one of the loads, at random. One draw of 64 bits places two weights, as a run draws millions:
+// each half is scaled to the number of loads by a multiplication, which makes some of n loads likelier by n/2^32 at most.
+func scatter(src *rand.PCG, weights, loads []float64) {
+	n := uint64(len(loads))
+	for len(weights) > 1 {
+		draw := src.Uint64()
+		loads[draw>>32*n>>32] += weights[0]
+		loads[draw&math.MaxUint32*n>>32] += weights[1]
+		weights = weights[2:]
 	}
-	hi, lo := bits.Mul64(src.Uint64(), n)
-	if lo < n {
-		for least := -n % n; lo < least; {
-			hi, lo = bits.Mul64(src.Uint64(), n)
-		}
+	if len(weights) > 0 {
+		loads[src.Uint64()>>32*n>>32] += weights[0]
 	}
-	return hi
 }

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // statistics.md B6 lists the expected PAR (p50 / p95) from full rehash simulations. The model must meet it within the
@@ -88,13 +91,38 @@ func TestByChanceEdges(t *testing.T) {
 	}
 }
 
-// below draws what the library does, so that figures do not depend on which of them is used.
-func TestBelow(t *testing.T) {
-	for _, n := range []uint64{1, 2, 3, 12, 64, 1000, 1<<31 + 1, 1<<63 + 1, math.MaxUint64} {
-		src, rng := rand.NewPCG(1, n), rand.New(rand.NewPCG(1, n))
-		for i := range 1000 {
-			if got, want := below(src, n), rng.Uint64N(n); got != want {
-				t.Fatalf("draw %d below %d: %d, want %d", i, n, got, want)
+// Every weight is placed once, those of both halves of a draw evenly, each apart from the other.
+func TestScatter(t *testing.T) {
+	const rounds = 50_000
+	for _, n := range []int{1, 2, 3, 12, 50} {
+		src := rand.NewPCG(1, uint64(n))
+		pairs := make([]float64, n*n) // where the first two weights of three went
+		last := make([]float64, n)
+		for range rounds {
+			loads := make([]float64, n)
+			scatter(src, []float64{1, 2, 4}, loads)
+			var at [3]int
+			for i, load := range loads {
+				for w := range at {
+					if int(load)>>w&1 == 1 {
+						at[w] = i
+					}
+				}
+			}
+			if sum := floats.Sum(loads); sum != 7 {
+				t.Fatalf("%d loads: weights of 1, 2 and 4 sum to %v", n, sum)
+			}
+			pairs[at[0]*n+at[1]]++
+			last[at[2]]++
+		}
+		for name, counts := range map[string][]float64{"pairs": pairs, "last": last} {
+			cells := float64(len(counts))
+			var chi2 float64
+			for _, c := range counts {
+				chi2 += (c - rounds/cells) * (c - rounds/cells) / (rounds / cells)
+			}
+			if most := (distuv.ChiSquared{K: max(1, cells-1)}).Quantile(0.9999); chi2 > most {
+				t.Errorf("%d loads, %s: chi squared %.1f, want at most %.1f", n, name, chi2, most)
 			}
 		}
 	}
