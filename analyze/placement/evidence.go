@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"math"
+
 	"keyspread/analyze/profile"
 	"keyspread/analyze/profile/sketch"
 )
@@ -47,33 +49,11 @@ func collect(p *profile.Profile, limit, heaviest int) *evidence {
 	ev.all = below == sketch.MaxTheta && p.Mode() == profile.Exact
 	// a sample by hash is about as large as asked for: a little more room saves it from growing by copies
 	ev.pairs = make([]pair, 0, min(ev.held, int64(limit)+int64(limit)/64+int64(heaviest)))
-	heavy := map[string]bool{}
-	if !ev.all {
-		for _, k := range p.Top(heaviest, profile.Records) {
-			heavy[string(k.Key)] = true
-		}
-	}
-	take := func(k profile.Key, ranked, isHeavy bool) {
-		if ranked || isHeavy {
-			ev.add(pair{
-				key: k.Key, partition: k.Partition, records: k.Lo.Records, first: k.First, last: k.Last,
-				ranked: ranked, heavy: isHeavy,
-			})
-		}
-	}
 	ranks := func(key []byte) bool { return below == sketch.MaxTheta || sketch.HashOf(key).Rank() < below }
 	if p.Mode() == profile.Exact {
-		for i := range p.Partitions {
-			p.Partitions[i].EachKey(func(k profile.Key) bool {
-				if len(k.Key) > 0 {
-					ev.counted += k.Lo.Records
-					take(k, ranks(k.Key), len(heavy) > 0 && heavy[string(k.Key)])
-				}
-				return true
-			})
-		}
+		ev.collectExact(p, heaviest, ranks)
 	} else {
-		ev.collectSample(p, heaviest, ranks, take)
+		ev.collectSample(p, heaviest, ranks)
 	}
 	ev.population = int64(ev.ranked)
 	if below < sketch.MaxTheta {
@@ -82,9 +62,35 @@ func collect(p *profile.Profile, limit, heaviest int) *evidence {
 	return ev
 }
 
+// collectExact takes the pairs of the heaviest keys and of those that rank, in the order of the tables. Most keys of a large
+// topic are neither and are passed over without more than a look at their bytes.
+func (ev *evidence) collectExact(p *profile.Profile, heaviest int, ranks func([]byte) bool) {
+	heavy := map[string]bool{}
+	least := int64(math.MaxInt64) // records of a heavy key in one of its partitions
+	if !ev.all {
+		for _, t := range p.Top(heaviest, profile.Records) {
+			heavy[string(t.Key)] = true
+			for _, k := range t.Where {
+				least = min(least, k.Lo.Records)
+			}
+		}
+	}
+	var ranked, isHeavy bool
+	for i := range p.Partitions {
+		p.Partitions[i].EachKeyOf(func(key []byte, w profile.Weight) bool {
+			if len(key) == 0 {
+				return false
+			}
+			ev.counted += w.Records
+			ranked, isHeavy = ranks(key), w.Records >= least && heavy[string(key)]
+			return ranked || isHeavy
+		}, func(k profile.Key) { ev.add(k, ranked, isHeavy) })
+	}
+}
+
 // collectSample takes the pairs of the key sample, and the heaviest keys. The rest of a table in bounded mode is only
 // counted: its keys need not be hashed for it.
-func (ev *evidence) collectSample(p *profile.Profile, heaviest int, ranks func([]byte) bool, take func(k profile.Key, ranked, heavy bool)) {
+func (ev *evidence) collectSample(p *profile.Profile, heaviest int, ranks func([]byte) bool) {
 	for _, m := range p.Moments() {
 		ev.counted += m.Sum.Records
 	}
@@ -97,27 +103,30 @@ func (ev *evidence) collectSample(p *profile.Profile, heaviest int, ranks func([
 		heavy[string(t.Key)] = true
 		for _, k := range t.Where {
 			if len(k.Key) > 0 {
-				take(k, ranks(k.Key), true)
+				ev.add(k, ranks(k.Key), true)
 			}
 		}
 	}
 	p.EachSampled(func(t profile.TopKey) bool {
 		if len(t.Key) > 0 && !heavy[string(t.Key)] && ranks(t.Key) {
 			for _, k := range t.Where {
-				take(k, true, false)
+				ev.add(k, true, false)
 			}
 		}
 		return true
 	})
 }
 
-func (ev *evidence) add(p pair) {
-	ev.pairs = append(ev.pairs, p)
-	if p.ranked {
+func (ev *evidence) add(k profile.Key, ranked, heavy bool) {
+	ev.pairs = append(ev.pairs, pair{
+		key: k.Key, partition: k.Partition, records: k.Lo.Records, first: k.First, last: k.Last,
+		ranked: ranked, heavy: heavy,
+	})
+	if ranked {
 		ev.ranked++
 	}
-	if p.heavy {
-		ev.heavy += p.records
+	if heavy {
+		ev.heavy += k.Lo.Records
 	}
 }
 

@@ -68,6 +68,16 @@ func (p *Partition) EachKey(f func(Key) bool) {
 	}
 }
 
+// EachKeyOf calls f for each key of the partition that wanted holds for, in the order of [Partition.EachKey]. wanted gets a
+// key's bytes and lower counts, which is all that most keys are looked at for.
+func (p *Partition) EachKeyOf(wanted func(key []byte, w Weight) bool, f func(Key)) {
+	for i := range p.NumKeys() {
+		if e := p.keys.entry(i); wanted(p.keys.keyOf(e), p.weightOf(e)) {
+			f(p.key(i))
+		}
+	}
+}
+
 // key returns entry i of the partition.
 func (p *Partition) key(i int) Key {
 	e := p.keys.entry(i)
