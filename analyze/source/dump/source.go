@@ -129,8 +129,8 @@ const (
 )
 
 // Read delivers every record. A line that cannot be read ends it with a [*LineError]; what came before it, or before the
-// trouble that ends the reading, was delivered. In a file of keys, where it is the partitioner that fails, so may be a few
-// lines after it, those of its block.
+// trouble that ends the reading, was delivered. Where the partitioner fails that is all but the lines that it was asked for
+// together, which the error names.
 func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]source.Coverage, error) {
 	r := &reader{config: s.config, sink: sink, wanted: make([]bool, s.config.NumPartitions)}
 	for _, span := range p.Spans {
@@ -161,11 +161,13 @@ type reader struct {
 	parts  []part
 	begun  bool // past the byte order mark
 	line   int64
-	inTurn int32
-	counts [1]int32
-	place  [1]int32
 	json   objects
 	tally  *tally // nil: the format has more than keys
+
+	waiting waiting
+	placed  int64 // lines of which none waits
+	failed  error // of the partitioner, which is not asked again
+	inTurn  int32 // the partition that got the last record that no key decides about
 }
 
 // part is what waits to be handed on of one partition.
@@ -177,7 +179,6 @@ type part struct {
 }
 
 func (r *reader) read(ctx context.Context, in io.Reader) error {
-	r.counts[0] = r.config.NumPartitions
 	buffer := make([]byte, 0, chunkSize)
 	for {
 		n, err := io.ReadFull(in, buffer[len(buffer):cap(buffer)])
@@ -185,7 +186,10 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 		last := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 		used, lineErr := r.lines(buffer, last)
 		stopped := ctx.Err()
-		if err := errors.Join(r.endChunk(last || lineErr != nil || err != nil || stopped != nil), r.flush()); err != nil {
+		if r.tally != nil {
+			r.tally.endChunk(r, last || lineErr != nil || err != nil || stopped != nil)
+		}
+		if err := r.flush(); err != nil {
 			return err
 		}
 		switch {
@@ -231,7 +235,10 @@ func (r *reader) lines(b []byte, last bool) (used int, err error) {
 			line = line[:n-1]
 		}
 		if err := r.takeObject(line); err != nil {
-			return used, r.at(r.line, err)
+			return used, &LineError{r.config.Name, r.line, err}
+		}
+		if err := r.placeSome(); err != nil {
+			return used, err
 		}
 		if end < 0 {
 			return used, nil
@@ -240,15 +247,7 @@ func (r *reader) lines(b []byte, last bool) (used int, err error) {
 	}
 }
 
-// at names the line that an error is about, unless it does so itself: lines of a block are taken later.
-func (r *reader) at(line int64, err error) error {
-	if _, ok := errors.AsType[*LineError](err); ok {
-		return err
-	}
-	return &LineError{r.config.Name, line, err}
-}
-
-// takeObject adds the record of one line of NDJSON to its partition.
+// takeObject takes the record of one line of NDJSON, which waits.
 func (r *reader) takeObject(line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
@@ -260,39 +259,12 @@ func (r *reader) takeObject(line []byte) error {
 	if partition >= r.config.NumPartitions {
 		return fmt.Errorf("partition %d of a topic of %d", partition, r.config.NumPartitions)
 	}
+	w := &r.waiting
 	if partition < 0 {
-		if partition, _, err = r.partition(rec.Key); err != nil {
-			return err
-		}
+		w.keys = append(w.keys, rec.Key)
 	}
-	if !r.wanted[partition] {
-		return nil
-	}
-	p := &r.parts[partition]
-	rec.Offset = p.next
-	p.next++
-	p.bytes += int64(len(line)) + 1
-	p.records = append(p.records, rec)
-	if len(p.records) == batchRecords {
-		return r.handOn(partition)
-	}
+	w.objects = append(w.objects, placedObject{rec, partition, int64(len(line)) + 1})
 	return nil
-}
-
-// partition places a key as the assumed partitioner does. fixed is false when the key does not decide.
-func (r *reader) partition(key []byte) (partition int32, fixed bool, err error) {
-	if r.config.NumPartitions == 1 {
-		return 0, true, nil
-	}
-	keyed, err := r.config.Partitioner.Place(key, r.counts[:], r.place[:])
-	if err != nil && !partitioner.Unplaced(err) {
-		return 0, false, err
-	}
-	if keyed && err == nil {
-		return r.place[0], true, nil
-	}
-	r.inTurn = (r.inTurn + 1) % r.config.NumPartitions
-	return r.inTurn, false, nil
 }
 
 func (r *reader) handOn(partition int32) error {
@@ -304,8 +276,11 @@ func (r *reader) handOn(partition int32) error {
 	return err
 }
 
+// flush places what waits and hands on all records.
 func (r *reader) flush() error {
-	r.json.reset()
+	if err := r.place(); err != nil && err != r.failed {
+		return err
+	}
 	for id := range r.parts {
 		if len(r.parts[id].records) > 0 {
 			if err := r.handOn(int32(id)); err != nil {
@@ -313,8 +288,9 @@ func (r *reader) flush() error {
 			}
 		}
 	}
+	r.json.reset()
 	if r.tally != nil {
 		r.tally.evicts = r.tally.evicts[:0]
 	}
-	return nil
+	return r.failed
 }

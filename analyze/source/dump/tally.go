@@ -2,15 +2,12 @@ package dump
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/zeebo/xxh3"
-
-	"keyspread/analyze/source"
 )
 
-// A tally counts the keys that come often before they are handed on: most lines of a skewed file then cost a look into a
-// processor's cache, and neither the partitioner nor the sink sees them one by one.
+// A tally counts the keys that come often before they are placed and handed on: most lines of a skewed file then cost a look
+// into a processor's cache, and neither the partitioner nor the sink sees them one by one.
 //
 // Lines have no time and no order that means anything, so they are handed on in another order: a key's lines count where it
 // loses its slot, or when all slots are handed on. That is at a window's end once as many lines wait as came before them, so
@@ -34,15 +31,14 @@ type tally struct {
 
 // slot is the count of one key that is not handed on yet. It fills one cache line.
 type slot struct {
-	count     uint32 // at most mostWaiting lines, those of a window and of a chunk: below 2^27
-	partition int32
-	size      uint8
-	key       [slotKey]byte
+	count uint32 // at most mostWaiting lines, those of a window and of a chunk: below 2^27
+	size  uint8
+	key   [slotKey]byte
 }
 
 const (
 	slotBits    = 15       // 256 KiB of votes, and 2 MiB of slots, of which few are often used
-	slotKey     = 55       // longer keys are handed on as they come
+	slotKey     = 59       // longer keys are handed on as they come
 	credits     = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
 	firstCredit = 4        // a key that has just taken a slot is not to lose it at once
 	windowLines = 1 << 20  // after which a tally is judged
@@ -58,26 +54,22 @@ func newTally(window int64) *tally {
 // blockLen is how many lines are looked up together, so that the cache misses of their slots overlap. It is a power of two.
 const blockLen = 32
 
-// longKey seems to hold no slot, neither a free one nor, but for one hash in 2^56, one that a key has.
-const longKey = math.MaxUint64
-
 // lineBlock is lines of a chunk that are not tallied yet.
 type lineBlock struct {
 	n        int
 	from, to [blockLen]int    // of the key in the chunk
-	hash     [blockLen]uint64 // longKey of a key that is too long for a slot
-	line     [blockLen]int64
+	hash     [blockLen]uint64 // 0 of a key that is too long for a slot
 }
 
 // keyLines is [reader.lines] for a file of keys.
 func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 	var block lineBlock
-	var err error
-	for err == nil {
+	for {
 		from := used
 		end := bytes.IndexByte(b[from:], '\n')
 		if end < 0 && (!last || from == len(b)) {
-			break
+			r.tallyBlock(b, &block)
+			return used, nil
 		}
 		if end < 0 {
 			end, used = len(b), len(b)
@@ -89,32 +81,31 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 			end--
 		}
 		r.line++
-		if r.tally.rest > 0 { // and no line waits
-			if err = r.takeOne(b[from:end]); err != nil {
-				err = r.at(r.line, err)
+		switch {
+		case r.tally.rest > 0: // and the block is empty
+			r.wait(b[from:end], 1)
+		default:
+			n := block.n
+			block.from[n], block.to[n] = from, end
+			block.hash[n] = 0
+			if end-from <= slotKey {
+				block.hash[n] = xxh3.Hash(b[from:end])
 			}
-			continue
+			if block.n = n + 1; block.n < blockLen {
+				continue
+			}
+			r.tallyBlock(b, &block)
 		}
-		n := block.n
-		block.from[n], block.to[n], block.line[n] = from, end, r.line
-		block.hash[n] = longKey
-		if end-from <= slotKey {
-			block.hash[n] = xxh3.Hash(b[from:end])
-		}
-		if block.n = n + 1; block.n == blockLen {
-			err = r.tallyBlock(b, &block)
+		if err := r.placeSome(); err != nil {
+			return used, err
 		}
 	}
-	if err == nil {
-		err = r.tallyBlock(b, &block)
-	}
-	return used, err
 }
 
 // tallyBlock tallies the lines that wait, which are b's, and empties the block. Those whose key seems to hold its slot come
 // first. They are told from the others without a branch: a processor would guess wrong at every fifth line, and forget what
 // it had begun to load for the next ones.
-func (r *reader) tallyBlock(b []byte, block *lineBlock) error {
+func (r *reader) tallyBlock(b []byte, block *lineBlock) {
 	t, n := r.tally, block.n
 	block.n = 0
 	var held, others [blockLen]uint8
@@ -130,18 +121,16 @@ func (r *reader) tallyBlock(b []byte, block *lineBlock) error {
 	}
 	for _, lines := range [...][]uint8{held[:numHeld], others[:numOthers]} {
 		for _, i := range lines {
-			if err := r.vote(block.hash[i], b[block.from[i]:block.to[i]:block.to[i]]); err != nil {
-				return r.at(block.line[i], err)
-			}
+			r.vote(block.hash[i], b[block.from[i]:block.to[i]:block.to[i]])
 		}
 	}
-	return nil
 }
 
 // vote counts a line in its slot, or lets it contend for that.
-func (r *reader) vote(hash uint64, key []byte) error {
+func (r *reader) vote(hash uint64, key []byte) {
 	if len(key) > slotKey {
-		return r.takeOne(key)
+		r.wait(key, 1)
+		return
 	}
 	t, at := r.tally, hash>>(64-slotBits)
 	vote, s := &t.votes[at], &t.slots[at]
@@ -152,76 +141,39 @@ func (r *reader) vote(hash uint64, key []byte) error {
 		if *vote&credits < credits {
 			*vote++
 		}
-		return nil
+		return
 	}
 	if *vote&credits > 1 {
 		*vote--
-		return r.takeOne(key)
+		r.wait(key, 1)
+		return
 	}
-	return r.seize(vote, s, hash, key)
-}
-
-// seize gives a slot to another key.
-func (r *reader) seize(vote *uint64, s *slot, hash uint64, key []byte) error {
-	partition, fixed, err := r.partition(key)
-	if err != nil {
-		return err
-	}
-	if !fixed {
-		return r.add(partition, key, 1)
-	}
-	if t := r.tally; s.count > 0 {
+	if s.count > 0 {
 		from := len(t.evicts)
 		t.evicts = append(t.evicts, s.key[:s.size]...) // an earlier key keeps the memory it was copied to
-		if err := r.add(s.partition, t.evicts[from:], int64(s.count)); err != nil {
-			return err
-		}
+		r.wait(t.evicts[from:len(t.evicts):len(t.evicts)], int64(s.count))
 	}
 	*vote = hash&^credits | firstCredit
-	s.count, s.partition, s.size = 1, partition, uint8(len(key))
+	s.count, s.size = 1, uint8(len(key))
 	copy(s.key[:], key)
-	return nil
 }
 
-// takeOne adds one line that is not tallied.
-func (r *reader) takeOne(key []byte) error {
-	partition, _, err := r.partition(key)
-	if err != nil {
-		return err
-	}
-	return r.add(partition, key, 1)
-}
-
-// add appends a key's lines to its partition.
-func (r *reader) add(partition int32, key []byte, count int64) error {
-	if !r.wanted[partition] {
-		return nil
-	}
-	p := &r.parts[partition]
-	p.records = append(p.records, source.Record{Offset: p.next, Timestamp: -1, Key: key})
-	p.counts = append(p.counts, count)
-	p.next += count
-	p.bytes += count * int64(len(key)+1)
-	if len(p.records) == batchRecords {
-		return r.handOn(partition)
-	}
-	return nil
+// wait lets a key's lines wait to be placed.
+func (r *reader) wait(key []byte, lines int64) {
+	w := &r.waiting
+	w.keys, w.counts = append(w.keys, key), append(w.counts, lines)
 }
 
 // endChunk tells the tally that a chunk was taken, which may be the last one of its window or of the file.
-func (r *reader) endChunk(last bool) error {
-	t := r.tally
-	if t == nil {
-		return nil
-	}
+func (t *tally) endChunk(r *reader, last bool) {
 	lines := r.line - t.start
 	if lines < t.window && !last {
-		return nil
+		return
 	}
 	t.start = r.line
 	if t.rest > 0 {
 		t.rest--
-		return nil
+		return
 	}
 	if t.hits*worthHits < lines {
 		t.rest = restWindows
@@ -229,21 +181,13 @@ func (r *reader) endChunk(last bool) error {
 	t.hits = 0
 	waiting := r.line - t.handed
 	if t.rest == 0 && !last && waiting < min(t.handed, mostWaiting) {
-		return nil
+		return
 	}
 	t.handed = r.line
-	return r.handOnTally()
-}
-
-// handOnTally adds what the slots count to the partitions. Keys keep their slots: most come again.
-func (r *reader) handOnTally() error {
-	for i := range r.tally.slots {
-		if s := &r.tally.slots[i]; s.count > 0 {
-			if err := r.add(s.partition, s.key[:s.size:s.size], int64(s.count)); err != nil {
-				return err
-			}
+	for i := range t.slots { // keys keep their slots: most come again
+		if s := &t.slots[i]; s.count > 0 {
+			r.wait(s.key[:s.size:s.size], int64(s.count))
 			s.count = 0
 		}
 	}
-	return nil
 }

@@ -164,31 +164,94 @@ func TestTallySpreads(t *testing.T) {
 	}
 }
 
-// A line that cannot be placed is named by its own number, though lines are taken by blocks, and those before it count and
-// no others. Long keys are not tallied and must not overtake the short ones.
-func TestTallyNamesTheLine(t *testing.T) {
-	long := strings.Repeat("x", slotKey+1)
-	for _, bad := range []string{"bad", "bad" + long} {
-		for _, at := range []int{1, 2, 5, blockLen, blockLen + 1, 1000} {
+// Lines that cannot be placed are named, those that were placed together and no more, and those before them count.
+func TestUnplacedLines(t *testing.T) {
+	long := strings.Repeat("x", slotKey+1) // never in a slot, so that every line waits
+	for _, format := range []Format{Lines, NDJSON} {
+		for _, at := range []int64{1, 2, blockLen, mostTogether, 3*mostTogether + 1, 5 * mostTogether} {
 			var text strings.Builder
-			for line := 1; line < at+300; line++ {
-				switch {
-				case line == at:
-					text.WriteString(bad + "\n")
-				case line%3 == 0 || line > at:
-					text.WriteString(long + "\n")
-				default:
-					text.WriteString("key\n")
+			for line := range 5 * mostTogether {
+				key := long
+				if int64(line+1) == at {
+					key = "bad" + long
 				}
+				if format == NDJSON {
+					key = `{"key":"` + key + `"}`
+				}
+				text.WriteString(key + "\n")
 			}
-			got := countLines(t, spreading{}, []byte(text.String()))
-			var line *LineError
-			if !errors.As(got.err, &line) || line.Line != int64(at) || !errors.Is(got.err, errBad) {
-				t.Errorf("error %v, want line %d to be named", got.err, at)
+			s, err := New(Config{
+				Name: "keys", Format: format, NumPartitions: 12, Partitioner: spreading{},
+				Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil },
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got.records != int64(at-1) {
-				t.Errorf("line %d is bad: %d lines counted, want those before it", at, got.records)
+			plan, err := s.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
+			var records int64
+			_, err = s.Read(t.Context(), plan, source.SinkFunc(func(b *source.Batch) error {
+				records += int64(len(b.Records))
+				return nil
+			}))
+			var from, to int64
+			if !errors.Is(err, errBad) {
+				t.Fatalf("%s, line %d is bad: error %v, want %v", formatNames[format], at, err, errBad)
+			}
+			if _, err := fmt.Sscanf(err.Error(), "keys: placing the keys of lines %d to %d:", &from, &to); err != nil {
+				t.Fatalf("%s, line %d is bad: error %q names no lines", formatNames[format], at, err)
+			}
+			if at < from || at > to || to-from >= mostTogether+blockLen {
+				t.Errorf("%s, line %d is bad: lines %d to %d are named", formatNames[format], at, from, to)
+			}
+			if records != from-1 {
+				t.Errorf("%s, lines %d to %d failed: %d records were handed on, want those before", formatNames[format], from, to, records)
+			}
+		}
+	}
+}
+
+// batching places many keys at once and counts how often it is asked.
+type batching struct {
+	spreading
+	asked *int
+}
+
+func (batching) Place([]byte, []int32, []int32) (bool, error) { panic("asked for one key") }
+
+func (b batching) PlaceBatch(keys [][]byte, counts, out []int32, keyed []bool) error {
+	*b.asked++
+	return partitioner.PlaceAll(b.spreading, keys, counts, out, keyed)
+}
+
+// A partitioner that can place many keys at once is asked for many.
+func TestAskedForManyKeys(t *testing.T) {
+	const lines = 20 * mostTogether
+	for format, line := range map[Format]string{Lines: "%d\n", NDJSON: "{\"key\":\"%d\"}\n"} {
+		var text strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&text, line, i)
+		}
+		asked := 0
+		s, err := New(Config{
+			Name: "keys", Format: format, NumPartitions: 12, Partitioner: batching{asked: &asked},
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		coverage, err := s.Read(t.Context(), plan, source.SinkFunc(func(*source.Batch) error { return nil }))
+		if err != nil || coverage[3].Read != lines {
+			t.Errorf("%s: %d lines in partition 3, error %v; want all %d", formatNames[format], coverage[3].Read, err, lines)
+		}
+		if chunks := text.Len()/chunkSize + 1; asked > lines/mostTogether+chunks+1 {
+			t.Errorf("%s: asked %d times for %d keys in %d chunks", formatNames[format], asked, lines, chunks)
 		}
 	}
 }
