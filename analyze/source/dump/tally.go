@@ -2,6 +2,7 @@ package dump
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/zeebo/xxh3"
 )
@@ -17,28 +18,41 @@ import (
 // A slot is held by one key, by the majority vote of Boyer and Moore (1981): its lines add to its credit, other keys' lines
 // take from it, and the next one takes the slot when none is left. A tally that too few keys come back to rests.
 type tally struct {
-	window int64    // lines, at the end of the chunk that has the last one
-	votes  []uint64 // by slot: the hash of its key, the lowest bits replaced by its credit; 0: free
-	slots  []slot
+	window int64 // lines, at the end of the chunk that has the last one
+	slots  *[numSlots]slot
+	counts *[numSlots]uint32 // lines that are not handed on yet, at most those of mostWaiting and of a chunk: below 2^27
+	keys   *[numSlots]slotKey
 	evicts []byte // keys that have lost their slot since the last batches were handed on
 	start  int64  // lines before this window
 	handed int64  // lines before the last time that the slots' counts were handed on
 	hits   int64  // lines of the window that were counted in a slot that their key held
 	rest   int    // windows without a tally that are left
-
-	touched uint64 // keeps the compiler from dropping loads that only warm the cache
 }
 
-// slot is the count of one key that is not handed on yet. It fills one cache line.
+// slot says which key holds it. Two of them fill a cache line.
 type slot struct {
-	count uint32 // at most mostWaiting lines, those of a window and of a chunk: below 2^27
-	size  uint8
-	key   [slotKey]byte
+	vote uint64 // the key's vote with its credit; 0: free
+	text text
+}
+
+// more is the credit that one more line of its key gives a slot.
+func (s *slot) more() uint64 {
+	if s.vote&credits == credits {
+		return 0
+	}
+	return 1
+}
+
+// slotKey is the key that holds a slot.
+type slotKey struct {
+	size uint8
+	key  [longestKey]byte
 }
 
 const (
-	slotBits    = 15       // 256 KiB of votes, and 2 MiB of slots, of which few are often used
-	slotKey     = 59       // longer keys are handed on as they come
+	slotBits    = 15 // 1 MiB of slots, which stay in a processor's cache, and 2 MiB of keys, which are seldom looked at
+	numSlots    = 1 << slotBits
+	longestKey  = 63       // longer keys are handed on as they come
 	credits     = 1<<8 - 1 // the bits of a vote that are credit, and the most it can be
 	firstCredit = 4        // a key that has just taken a slot is not to lose it at once
 	windowLines = 1 << 20  // after which a tally is judged
@@ -48,7 +62,38 @@ const (
 )
 
 func newTally(window int64) *tally {
-	return &tally{window: window, votes: make([]uint64, 1<<slotBits), slots: make([]slot, 1<<slotBits)}
+	return &tally{window: window, slots: new([numSlots]slot), counts: new([numSlots]uint32), keys: new([numSlots]slotKey)}
+}
+
+// voteOf is the hash of a key with the key's length, up to textKey, and room for credit in the place of its lowest bits. The
+// highest ones say which slot it contends for. No key has the vote 0.
+func voteOf(key []byte) uint64 {
+	if len(key) > longestKey {
+		return 0
+	}
+	return xxh3.Hash(key)&^0xffff | uint64(min(len(key), textKey)+1)<<8
+}
+
+// text is all of a key below textKey, given its length: the first 8 bytes, the next 8 and the last 8. It is none of others.
+type text struct{ head, next, tail uint64 }
+
+const textKey = 25
+
+func textOf(key []byte) text {
+	n := len(key)
+	switch {
+	case n >= textKey:
+		return text{}
+	case n > 16:
+		return text{binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:]), binary.LittleEndian.Uint64(key[n-8:])}
+	case n >= 8:
+		return text{binary.LittleEndian.Uint64(key), 0, binary.LittleEndian.Uint64(key[n-8:])}
+	}
+	var t text
+	for _, b := range key {
+		t.head = t.head<<8 | uint64(b)
+	}
+	return t
 }
 
 // blockLen is how many lines are looked up together, so that the cache misses of their slots overlap. It is a power of two.
@@ -58,7 +103,7 @@ const blockLen = 32
 type lineBlock struct {
 	n        int
 	from, to [blockLen]int    // of the key in the chunk
-	hash     [blockLen]uint64 // 0 of a key that is too long for a slot
+	vote     [blockLen]uint64 // 0 of a key that is too long for a slot
 }
 
 // keyLines is [reader.lines] for a file of keys.
@@ -86,11 +131,7 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 			r.wait(b[from:end], 1)
 		default:
 			n := block.n
-			block.from[n], block.to[n] = from, end
-			block.hash[n] = 0
-			if end-from <= slotKey {
-				block.hash[n] = xxh3.Hash(b[from:end])
-			}
+			block.from[n], block.to[n], block.vote[n] = from, end, voteOf(b[from:end])
 			if block.n = n + 1; block.n < blockLen {
 				continue
 			}
@@ -106,57 +147,69 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 // first. They are told from the others without a branch: a processor would guess wrong at every fifth line, and forget what
 // it had begun to load for the next ones.
 func (r *reader) tallyBlock(b []byte, block *lineBlock) {
-	t, n := r.tally, block.n
-	block.n = 0
 	var held, others [blockLen]uint8
 	var numHeld, numOthers int
-	for i, hash := range block.hash[:n] {
+	slots, counts := r.tally.slots, r.tally.counts
+	for i, vote := range block.vote[:block.n] {
 		held[numHeld&(blockLen-1)], others[numOthers&(blockLen-1)] = uint8(i), uint8(i) // the mask spares a check
 		holds := 0
-		if (t.votes[hash>>(64-slotBits)]^hash)&^credits == 0 {
+		if (slots[vote>>(64-slotBits)].vote^vote)&^credits == 0 {
 			holds = 1
 		}
 		numHeld += holds
 		numOthers += 1 - holds
 	}
-	for _, lines := range [...][]uint8{held[:numHeld], others[:numOthers]} {
-		for _, i := range lines {
-			r.vote(block.hash[i], b[block.from[i]:block.to[i]:block.to[i]])
+	block.n = 0
+	hits := int64(numHeld)
+	for _, i := range held[:numHeld] {
+		i &= blockLen - 1
+		key, at := b[block.from[i]:block.to[i]], block.vote[i]>>(64-slotBits)
+		s := &slots[at]
+		if s.text != textOf(key) || len(key) >= textKey && !r.tally.keys[at].is(key) {
+			others[numOthers] = i
+			numOthers++
+			hits--
+			continue
 		}
+		counts[at]++
+		s.vote += s.more()
+	}
+	r.tally.hits += hits
+	for _, i := range others[:numOthers] {
+		r.contend(block.vote[i], b[block.from[i]:block.to[i]:block.to[i]])
 	}
 }
 
-// vote counts a line in its slot, or lets it contend for that.
-func (r *reader) vote(hash uint64, key []byte) {
-	if len(key) > slotKey {
+// contend lets a line contend for a slot that its key did not hold when its block was begun.
+func (r *reader) contend(vote uint64, key []byte) {
+	if vote == 0 {
 		r.wait(key, 1)
 		return
 	}
-	t, at := r.tally, hash>>(64-slotBits)
-	vote, s := &t.votes[at], &t.slots[at]
-	// a free slot holds the empty key, which has another hash
-	if (*vote^hash)&^credits == 0 && string(s.key[:s.size]) == string(key) {
+	t, at := r.tally, vote>>(64-slotBits)
+	s, k := &t.slots[at], &t.keys[at]
+	if (s.vote^vote)&^credits == 0 && k.is(key) { // it has got it since
 		t.hits++
-		s.count++
-		if *vote&credits < credits {
-			*vote++
-		}
+		t.counts[at]++
+		s.vote += s.more()
 		return
 	}
-	if *vote&credits > 1 {
-		*vote--
+	if s.vote&credits > 1 {
+		s.vote--
 		r.wait(key, 1)
 		return
 	}
-	if s.count > 0 {
+	if n := t.counts[at]; n > 0 {
 		from := len(t.evicts)
-		t.evicts = append(t.evicts, s.key[:s.size]...) // an earlier key keeps the memory it was copied to
-		r.wait(t.evicts[from:len(t.evicts):len(t.evicts)], int64(s.count))
+		t.evicts = append(t.evicts, k.key[:k.size]...) // an earlier key keeps the memory it was copied to
+		r.wait(t.evicts[from:len(t.evicts):len(t.evicts)], int64(n))
 	}
-	*vote = hash&^credits | firstCredit
-	s.count, s.size = 1, uint8(len(key))
-	copy(s.key[:], key)
+	*s = slot{vote | firstCredit, textOf(key)}
+	t.counts[at] = 1
+	k.size = uint8(copy(k.key[:], key))
 }
+
+func (k *slotKey) is(key []byte) bool { return string(k.key[:k.size]) == string(key) }
 
 // wait lets a key's lines wait to be placed.
 func (r *reader) wait(key []byte, lines int64) {
@@ -184,10 +237,10 @@ func (t *tally) endChunk(r *reader, last bool) {
 		return
 	}
 	t.handed = r.line
-	for i := range t.slots { // keys keep their slots: most come again
-		if s := &t.slots[i]; s.count > 0 {
-			r.wait(s.key[:s.size:s.size], int64(s.count))
-			s.count = 0
+	for i, n := range t.counts { // keys keep their slots: most come again
+		if k := &t.keys[i]; n > 0 {
+			r.wait(k.key[:k.size:k.size], int64(n))
+			t.counts[i] = 0
 		}
 	}
 }

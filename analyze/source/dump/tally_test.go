@@ -85,7 +85,7 @@ func TestTallyCountsEveryLine(t *testing.T) {
 		{"zipf", 21, func(int) string { return fmt.Sprintf("customer-%08d", zipf.Uint64()) }, 0.6, 0.2},
 		{"one key", 6, func(int) string { return "k" }, 0.001, 0},
 		{"all distinct", 21, func(i int) string { return fmt.Sprintf("customer-%08d", i) }, 1, 1},
-		{"long keys", 6, func(int) string { return strings.Repeat("x", slotKey-4) + fmt.Sprint(1+zipf.Uint64()%2_000_000) }, 1, 0.2},
+		{"long keys", 6, func(int) string { return strings.Repeat("x", longestKey-4) + fmt.Sprint(1+zipf.Uint64()%2_000_000) }, 1, 0.2},
 		{"turning", 6, func(i int) string { return fmt.Sprintf("%d-%d", i/100_000, i%7) }, 0.001, 0},
 		{"distinct, then few", 21, func(i int) string { return fmt.Sprintf("customer-%08d", i%(1_000_000/(1+i/100_000*1000))) }, 0.8, 0.5},
 	} {
@@ -166,7 +166,7 @@ func TestTallySpreads(t *testing.T) {
 
 // Lines that cannot be placed are named, those that were placed together and no more, and those before them count.
 func TestUnplacedLines(t *testing.T) {
-	long := strings.Repeat("x", slotKey+1) // never in a slot, so that every line waits
+	long := strings.Repeat("x", longestKey+1) // never in a slot, so that every line waits
 	for _, format := range []Format{Lines, NDJSON} {
 		for _, at := range []int64{1, 2, blockLen, mostTogether, 3*mostTogether + 1, 5 * mostTogether} {
 			var text strings.Builder
