@@ -74,8 +74,8 @@ type Config struct {
 
 // Source is a dump. It implements [source.Source].
 type Source struct {
-	config Config
-	window int64 // lines after which a tally is judged, see [tally]
+	config   Config
+	newTally func() *tally
 }
 
 var _ source.Source = (*Source)(nil)
@@ -88,7 +88,7 @@ func New(c Config) (*Source, error) {
 	if c.Partitioner == nil || c.Open == nil {
 		return nil, errors.New("dump: a source needs a partitioner and a way to open it")
 	}
-	return &Source{c, windowLines}, nil
+	return &Source{c, func() *tally { return newTally(windowLines, nearBits, farBits) }}, nil
 }
 
 // Plan asks for every partition, each up to as many records as the dump can hold: one a byte. Where its size is not known
@@ -123,7 +123,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // enough for every partition to get more than a few. batchRecords is how many records of a partition are handed on at
 // once at the latest. Keys alias the chunk, so all partitions are handed on before the next one is read.
 const (
-	chunkSize    = 1 << 18
+	chunkSize    = 1 << 17
 	batchRecords = 4096
 	maxLine      = 64 << 20
 )
@@ -138,7 +138,7 @@ func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]
 	}
 	r.parts = make([]part, s.config.NumPartitions)
 	if s.config.Format == Lines {
-		r.tally = newTally(s.window)
+		r.tally = s.newTally()
 	}
 	in, err := s.config.Open()
 	if err == nil {
@@ -164,6 +164,7 @@ type reader struct {
 	json   objects
 	tally  *tally // nil: the format has more than keys
 
+	batch   source.Batch
 	waiting waiting
 	placed  int64 // lines of which none waits
 	failed  error // of the partitioner, which is not asked again
@@ -186,11 +187,13 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 		last := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 		used, lineErr := r.lines(buffer, last)
 		stopped := ctx.Err()
-		if r.tally != nil {
-			r.tally.endChunk(r, last || lineErr != nil || err != nil || stopped != nil)
-		}
 		if err := r.flush(); err != nil {
 			return err
+		}
+		if r.tally != nil {
+			if err := r.endChunk(last || lineErr != nil || err != nil || stopped != nil); err != nil {
+				return err
+			}
 		}
 		switch {
 		case lineErr != nil || last:
@@ -261,7 +264,7 @@ func (r *reader) takeObject(line []byte) error {
 	}
 	w := &r.waiting
 	if partition < 0 {
-		w.keys = append(w.keys, rec.Key)
+		w.add(rec.Key, 0, 1)
 	}
 	w.objects = append(w.objects, placedObject{rec, partition, int64(len(line)) + 1})
 	return nil
@@ -269,9 +272,10 @@ func (r *reader) takeObject(line []byte) error {
 
 func (r *reader) handOn(partition int32) error {
 	p := &r.parts[partition]
-	err := r.sink.Batch(&source.Batch{
+	r.batch = source.Batch{
 		Partition: partition, Next: p.next, Records: p.records, Counts: p.counts, LeaderEpoch: -1, WireBytes: p.bytes,
-	})
+	}
+	err := r.sink.Batch(&r.batch)
 	p.records, p.counts, p.bytes = p.records[:0], p.counts[:0], 0
 	return err
 }
@@ -290,7 +294,7 @@ func (r *reader) flush() error {
 	}
 	r.json.reset()
 	if r.tally != nil {
-		r.tally.evicts = r.tally.evicts[:0]
+		r.tally.near.spelt, r.tally.far.spelt = r.tally.near.spelt[:0], r.tally.far.spelt[:0]
 	}
 	return r.failed
 }

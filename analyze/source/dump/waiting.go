@@ -10,9 +10,8 @@ import (
 // waiting is what is not placed yet. Keys are placed many at once: a partitioner in another process is asked for all of them
 // in one trip, and any other need not end one hash before it begins the next.
 type waiting struct {
-	keys    [][]byte
-	counts  []int64        // of a file of keys: the lines that each stands for
-	objects []placedObject // of NDJSON: all records, those too whose partition is named and whose key is not in keys
+	lines                  // of a file of keys
+	objects []placedObject // of NDJSON: all records, and the keys of those whose partition is not named are in lines
 
 	count [1]int32
 	out   []int32 // by key
@@ -26,12 +25,17 @@ type placedObject struct {
 	size      int64
 }
 
-// mostTogether is how many keys or objects wait at most, give or take a block.
+// mostTogether is how many keys or objects wait at most, give or take a block, and twice as many where a tally gives its
+// slots up.
 const mostTogether = 4096
 
 // placeSome places what waits when it is enough.
 func (r *reader) placeSome() error {
-	if max(len(r.waiting.keys), len(r.waiting.objects)) < mostTogether {
+	waiting := max(len(r.waiting.keys), len(r.waiting.objects))
+	if r.tally != nil {
+		waiting = max(waiting, len(r.tally.passed.keys))
+	}
+	if waiting < mostTogether {
 		return nil
 	}
 	return r.place()
@@ -43,14 +47,19 @@ func (r *reader) place() error {
 	if r.failed != nil {
 		return r.failed
 	}
+	if r.tally != nil {
+		r.tally.pass(w)
+	}
 	if err := w.place(r.config.Partitioner, r.config.NumPartitions); err != nil {
 		r.failed = fmt.Errorf("%s: placing the keys of lines %d to %d: %w", r.config.Name, r.placed+1, r.line, err)
 		return r.failed
 	}
 	r.placed = r.line
-	for i, count := range w.counts {
-		if err := r.addKey(w.home(i), w.keys[i], count); err != nil {
-			return err
+	if r.tally != nil {
+		for i, count := range w.counts {
+			if err := r.addKey(w.home(i), w.keys[i], count); err != nil {
+				return err
+			}
 		}
 	}
 	next := 0 // of keys
@@ -66,7 +75,8 @@ func (r *reader) place() error {
 			return err
 		}
 	}
-	w.keys, w.counts, w.objects = w.keys[:0], w.counts[:0], w.objects[:0]
+	w.lines.reset()
+	w.objects = w.objects[:0]
 	return nil
 }
 
