@@ -51,7 +51,8 @@ func untold() KeyMeasures {
 // scaled sample, and is nil otherwise; a sample of blocks tells the effective number by what it has in common between
 // blocks, see [sample.Estimates].
 //
-// Without a key all figures are unknown. It costs O(K log K) time and 8 bytes a key.
+// Without a key all figures are unknown. It costs a pass over the tables, and O(K log K) time and 8 bytes a key of those
+// heavier than fewWeight; in bounded mode of the sample's keys.
 func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) KeyMeasures {
 	if e != nil && e.Blocks < e.BlocksAll {
 		return measureBlocks(e.Concentration[unit])
@@ -65,13 +66,9 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 	}
 	theta := p.SampleFraction()
 	if theta == 1 {
-		var n int
-		for i := range p.Partitions {
-			n += p.Partitions[i].NumKeys()
-		}
-		weights := make([]float64, 0, n)
-		p.EachWeight(func(w profile.Weight) { weights = append(weights, float64(w.Of(unit))) })
-		return newTwoPhase(nil, weights, 1, total).measures()
+		var all allKeys
+		p.EachWeight(func(w profile.Weight) { all.add(w.Of(unit)) })
+		return all.measures()
 	}
 	lo, hi, taken := surelyHeavy(p, unit)
 	var rest []float64

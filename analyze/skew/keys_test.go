@@ -31,20 +31,24 @@ func plainKeyMeasures(x []float64) (gini, effective, entropy float64) {
 	return differences / (2 * k * total), 1 / squares, math.Exp(h)
 }
 
+func measureAll(weights ...float64) KeyMeasures {
+	var all allKeys
+	for _, w := range weights {
+		all.add(int64(w))
+	}
+	return all.measures()
+}
+
 // With every key known the measures are the plain formulas, exactly and without doubt, in any order of the keys.
 func TestKeyMeasuresExact(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		x := make([]float64, 1+rng.IntN(200))
 		for i := range x {
-			x[i] = float64(1 + rng.IntN(1+rng.IntN(1000)))
-		}
-		total := 0.0
-		for _, w := range x {
-			total += w
+			x[i] = float64(1 + rng.IntN(1+rng.IntN([]int{10, 1000, 3 * fewWeight}[seed%3])))
 		}
 		gini, effective, entropy := plainKeyMeasures(x)
-		m := newTwoPhase(nil, slices.Clone(x), 1, total).measures()
+		m := measureAll(x...)
 		for _, f := range []struct {
 			name string
 			got  Figure
@@ -68,19 +72,18 @@ func TestKeyMeasuresKnown(t *testing.T) {
 	}{
 		{"one key", []float64{7}, 0, 1, 1},
 		{"equal keys", []float64{3, 3, 3, 3}, 0, 4, 4},
+		{"equal heavy keys", []float64{3 * fewWeight, 3 * fewWeight, 3 * fewWeight}, 0, 3, 3},
+		{"at the border", []float64{fewWeight, fewWeight - 1, fewWeight}, 2.0 / 9 / fewWeight, 3, 3},
+		{"a key without weight", []float64{5, 0}, 0.5, 1, 1},
 		// Shares 1/2, 1/4, 1/4: sum of squares 3/8, entropy 1.5 ln 2; Gini (-2*1 + 0*1 + 2*2)/(3*4).
 		{"a half and two quarters", []float64{2, 1, 1}, 1.0 / 6, 8.0 / 3, math.Pow(2, 1.5)},
 	} {
-		total := 0.0
-		for _, w := range c.x {
-			total += w
-		}
-		m := newTwoPhase(nil, slices.Clone(c.x), 1, total).measures()
+		m := measureAll(c.x...)
 		if !close6(m.Gini.Est, c.gini) || !close6(m.Effective.Est, c.effective) || !close6(m.Entropy.Est, c.entropy) {
 			t.Errorf("%s: %+v, want Gini %v, effective %v, entropy %v", c.name, m, c.gini, c.effective, c.entropy)
 		}
 	}
-	if m := newTwoPhase(nil, nil, 1, 0).measures(); m.Gini.Known() || m.Effective.Known() || m.Entropy.Known() {
+	if m := measureAll(); m.Gini.Known() || m.Effective.Known() || m.Entropy.Known() {
 		t.Errorf("no key: %+v, want nothing known", m)
 	}
 }
