@@ -66,8 +66,8 @@ func Detect(in *bufio.Reader) (Format, error) {
 type Config struct {
 	Name          string // for the report and for errors
 	Format        Format
-	NumPartitions int32 // of the topic it stands for; at least 1
-	Partitioner   partitioner.Partitioner
+	NumPartitions int32                         // of the topic it stands for; at least 1
+	Partitioner   partitioner.Partitioner       // one that can fail is to be a [partitioner.Batcher], see [Source.Read]
 	Open          func() (io.ReadCloser, error) // called once a Read
 	Size          int64                         // bytes, for the progress; 0: not known
 }
@@ -88,7 +88,12 @@ func New(c Config) (*Source, error) {
 	if c.Partitioner == nil || c.Open == nil {
 		return nil, errors.New("dump: a source needs a partitioner and a way to open it")
 	}
-	return &Source{c, func() *tally { return newTally(windowLines, nearBits, farBits) }}, nil
+	near, far, rest := nearBits, farBits, 0
+	if _, ok := c.Partitioner.(partitioner.Batcher); ok {
+		// One in another process can fail, and nobody could say then where the keys belong that a tally holds, the heaviest.
+		near, far, rest = 0, 0, math.MaxInt
+	}
+	return &Source{c, func() *tally { return newTally(windowLines, near, far, rest) }}, nil
 }
 
 // Plan asks for every partition, each up to as many records as the dump can hold: one a byte. Where its size is not known
@@ -129,8 +134,8 @@ const (
 )
 
 // Read delivers every record. A line that cannot be read ends it with a [*LineError]; what came before it, or before the
-// trouble that ends the reading, was delivered. Where the partitioner fails that is all but the lines that it was asked for
-// together, which the error names.
+// trouble that ends the reading, was delivered. Where a [partitioner.Batcher] fails that is all but the lines that it was
+// asked for together, which the error names. Of other partitioners it is taken that they do not fail.
 func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]source.Coverage, error) {
 	r := &reader{config: s.config, sink: sink, wanted: make([]bool, s.config.NumPartitions)}
 	for _, span := range p.Spans {

@@ -29,8 +29,9 @@ const (
 	worthwhile  = 4 // a tally rests when it spares fewer than one line in so many the rest of the way
 )
 
-func newTally(window int64, nearBits, farBits int) *tally {
-	return &tally{window: window, near: newLevel(nearBits, longestKey), far: newLevel(farBits, textKey)}
+// newTally returns a tally with 2^near and 2^far slots that rests for so many windows first.
+func newTally(window int64, near, far, rest int) *tally {
+	return &tally{window: window, near: newLevel(near, longestKey), far: newLevel(far, textKey), rest: rest}
 }
 
 // keyLines is [reader.lines] for a file of keys.
