@@ -103,6 +103,7 @@ func (t *text) key(n int) (b [textKey - 1]byte) {
 	return b
 }
 
+// newLevel returns a level with 2^bits slots, at least 2, for keys shorter than longest.
 func newLevel(bits, longest int) *level {
 	return &level{
 		slots: make([]slot, 1<<bits), counts: make([]uint32, 1<<bits), shift: 64 - bits, longest: longest,

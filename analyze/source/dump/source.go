@@ -91,7 +91,7 @@ func New(c Config) (*Source, error) {
 	near, far, rest := nearBits, farBits, 0
 	if _, ok := c.Partitioner.(partitioner.Batcher); ok {
 		// One in another process can fail, and nobody could say then where the keys belong that a tally holds, the heaviest.
-		near, far, rest = 0, 0, math.MaxInt
+		near, far, rest = 1, 1, math.MaxInt
 	}
 	return &Source{c, func() *tally { return newTally(windowLines, near, far, rest) }}, nil
 }
