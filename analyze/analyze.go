@@ -33,7 +33,6 @@ type Config struct {
 	Refine      bool           // read a second time to make the keys listed exact, when the first read gave bounds
 	Profile     profile.Config // its Partitioner and Candidates are set by Run
 	KeyFormat   keyform.Format // how keys are to be shown; "" is keyform.Auto
-	Assigned    bool           // without Auto: the source has Partitioner place its keys, so that who did is no question
 }
 
 // DefaultConfig returns the defaults of the command line for an assumed partitioner.
@@ -120,7 +119,7 @@ func Run(ctx context.Context, src source.Source, cfg Config) (*Result, error) {
 	var placed *placement.Placement
 	if estimates != nil && cfg.Auto && readErr == nil {
 		// Blocks are estimated under one partitioner. When the keys show another, the same blocks are read again.
-		placed = placement.Judge(p, cfg.placement(estimates))
+		placed = placement.Judge(p, cfg.placement(p, estimates))
 		_, pt, reason, err := reassume(p, cfg.Partitioner, placed)
 		if err != nil {
 			return nil, err
@@ -298,14 +297,15 @@ func Conclude(p *profile.Profile, cfg Config) (*Result, error) {
 	return conclude(p, cfg, nil, nil)
 }
 
-// placement is how the placement is judged: against the partitioner given, or against none with Auto. e is what a sample
+// placement is how p's placement is judged: against the partitioner given, or against none with Auto. e is what a sample
 // was, nil when everything was read.
-func (c Config) placement(e *sample.Estimates) placement.Config {
+func (c Config) placement(p *profile.Profile, e *sample.Estimates) placement.Config {
 	pc := placement.DefaultConfig()
 	pc.Sampled = isEstimated(e)
 	pc.Further, pc.KeyFormat = c.Further, c.KeyFormat
-	if !c.Auto {
-		pc.Assumed, pc.Assigned = c.Partitioner, c.Assigned
+	pc.Assigned = p.Assigned() > 0
+	if !c.Auto || pc.Assigned && c.Partitioner.ID() == p.Partitioner {
+		pc.Assumed = c.Partitioner
 	}
 	return pc
 }
@@ -313,10 +313,10 @@ func (c Config) placement(e *sample.Estimates) placement.Config {
 // conclude judges a profile. placed is its placement when that was judged before; nil otherwise.
 func conclude(p *profile.Profile, cfg Config, e *sample.Estimates, placed *placement.Placement) (*Result, error) {
 	if placed == nil {
-		placed = placement.Judge(p, cfg.placement(e))
+		placed = placement.Judge(p, cfg.placement(p, e))
 	}
 	counted, reason := p, ""
-	if cfg.Auto {
+	if cfg.Auto && placed.Answer != placement.Assigned {
 		var err error
 		if p, cfg.Partitioner, reason, err = reassume(p, cfg.Partitioner, placed); err != nil {
 			return nil, err

@@ -48,9 +48,11 @@ func findings(r *Result) []finding.Finding {
 func coverageFinding(r *Result) []finding.Finding {
 	var asked, read, lost int64
 	var short []string
+	unknown := false // how much there is
 	for i := range r.Profile.Partitions {
 		c := r.Profile.Partitions[i].Coverage
 		asked, read, lost = asked+c.Asked, read+c.Read, lost+c.Lost
+		unknown = unknown || c.Asked < 0
 		if !c.Complete() {
 			short = append(short, fmt.Sprint(c.Partition))
 		}
@@ -62,7 +64,9 @@ func coverageFinding(r *Result) []finding.Finding {
 	if lost > 0 {
 		what += fmt.Sprintf(", %s were removed by retention first", finding.Count(lost))
 	}
-	if len(short) > 0 {
+	if unknown {
+		what = finding.Plural(read, "record was", "records were") + " read, and what follows was not"
+	} else if len(short) > 0 {
 		what += "; short: partition " + firstOf(short, 8)
 	}
 	if r.Partial {

@@ -58,6 +58,11 @@ func partFinding(p *profile.Profile, e profile.Extent) finding.Finding {
 		what = append(what, "the profiles joined are not of the same range in every partition")
 		do = append(do, "read all parts with the same --since and --until, given as times")
 	}
+	if !e.Ended {
+		f.Severity = finding.Warning
+		what = append(what, "the reading ended before "+p.Topic+" did, which may go on in another way")
+		do = append(do, "read it to its end")
+	}
 	if !e.Level {
 		f.Severity = finding.Warning
 		what = append(what, "partitions were read to different depths")

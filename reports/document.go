@@ -108,10 +108,11 @@ func partitionsRead(r *Report) string {
 	return of
 }
 
+// incomplete returns the partitions that lack something, not those of a file, which ends for all of them at once.
 func incomplete(r *Report) []Partition {
 	var ps []Partition
 	for _, p := range r.Partitions {
-		if !p.Coverage.Complete {
+		if !p.Coverage.Complete && p.Coverage.Asked != nil {
 			ps = append(ps, p)
 		}
 	}
@@ -120,7 +121,7 @@ func incomplete(r *Report) []Partition {
 
 func problemText(p Partition) string {
 	c := p.Coverage
-	s := fmt.Sprintf("partition %d: %s of %s offsets, position %d", p.Partition, count(c.Read), count(c.Asked), c.Position)
+	s := fmt.Sprintf("partition %d: %s of %s offsets, position %d", p.Partition, count(c.Read), count(*c.Asked), c.Position)
 	if c.Lost > 0 {
 		s += fmt.Sprintf(", %s lost to retention", count(c.Lost))
 	}
@@ -481,7 +482,7 @@ func partitionSection(r *Report, d detail) section {
 		if d.wide {
 			cells = append(cells, form(p.EmptyKey.Records), form(p.Tombstones), form(p.ControlRecords), form(p.AbortedRecords),
 				sizeText(p.WireBytes), offsetText(p.FirstOffset), offsetText(p.LastOffset), timeText(p.MinTime), timeText(p.MaxTime),
-				p.TimestampType, form(p.Coverage.Read), partitionCoverageText(p.Coverage))
+				textOr(p.TimestampType, "-"), form(p.Coverage.Read), partitionCoverageText(p.Coverage))
 		}
 		t.row(cells...)
 	}
@@ -501,6 +502,14 @@ func partitionSection(r *Report, d detail) section {
 		b.notes = append(b.notes, partitionsNote(r.Sample, d))
 	}
 	return section{title, []block{b}}
+}
+
+// textOr is a text, or another where there is none.
+func textOr(s *string, other string) string {
+	if s == nil {
+		return other
+	}
+	return *s
 }
 
 func partitionCoverageText(c PartitionCoverage) string {

@@ -53,7 +53,11 @@ func answerText(r *Report) string {
 	}
 	switch {
 	case p.Answer == placement.Assigned.String():
-		return "placed here by " + r.Topic.Partitioner + ", as lines of keys name no partitions"
+		of := ""
+		if c := r.Contents; c.Assigned < c.Records {
+			of = count(c.Assigned) + " of " + finding.Plural(c.Records, "record", "records") + " "
+		}
+		return of + "placed here by " + r.Topic.Partitioner + ", as the file names no partition"
 	case len(p.Writers) == 1 && p.Answer == "explained":
 		w := p.Writers[0]
 		text += fmt.Sprintf(": %s places %s of keyed records", w.name(), percentRange(exactOr(w.Records)))

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"keyspread/analyze/finding"
@@ -98,11 +99,18 @@ func coverageText(r *Report) string {
 	}
 	s := fmt.Sprintf("%d of %s, ", k.PartitionsRead, finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"))
 	switch {
+	case k.OffsetsAsked == nil:
+		s += finding.Plural(k.OffsetsRead, "record", "records") + " up to where the reading ended; how many follow is not known"
+		if i := slices.IndexFunc(r.Partitions, func(p Partition) bool { return p.Coverage.Error != nil }); i >= 0 && k.Reason == nil {
+			s += ": " + *r.Partitions[i].Coverage.Error
+		}
+	case k.Complete && profile.Scope(k.Scope) == profile.Other:
+		s += "all " + finding.Plural(k.OffsetsRead, "record", "records")
 	case k.Complete:
-		s += fmt.Sprintf("all %s offsets %s", count(k.OffsetsAsked), asked)
+		s += fmt.Sprintf("all %s offsets %s", count(*k.OffsetsAsked), asked)
 	default:
-		s += fmt.Sprintf("%s of %s offsets %s (%s)", count(k.OffsetsRead), count(k.OffsetsAsked), asked,
-			finding.Percent(ratio(k.OffsetsRead, k.OffsetsAsked)))
+		s += fmt.Sprintf("%s of %s offsets %s (%s)", count(k.OffsetsRead), count(*k.OffsetsAsked), asked,
+			finding.Percent(ratio(k.OffsetsRead, *k.OffsetsAsked)))
 	}
 	if k.OffsetsLost > 0 {
 		s += fmt.Sprintf("; %s were removed by retention first", count(k.OffsetsLost))

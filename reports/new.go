@@ -90,12 +90,18 @@ func (b *builder) coverage() Coverage {
 	if b.res.Partial {
 		c.Reason = text(b.res.Why)
 	}
+	var asked int64
+	ended := true
 	for i := range p.Partitions {
 		part := p.Partitions[i].Coverage
 		c.PartitionsRead++
-		c.OffsetsAsked += part.Asked
+		asked += part.Asked
+		ended = ended && part.Asked >= 0
 		c.OffsetsRead += part.Read
 		c.OffsetsLost += part.Lost
+	}
+	if ended {
+		c.OffsetsAsked = &asked
 	}
 	return c
 }
@@ -126,6 +132,7 @@ func (b *builder) contents() Contents {
 		c.Tombstones += part.Tombstones
 		c.ControlRecords += part.Control
 		c.AbortedRecords += part.Aborted
+		c.Assigned += part.Assigned
 		if part.MinTime >= 0 && (first < 0 || part.MinTime < first) {
 			first = part.MinTime
 		}
@@ -297,18 +304,21 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		AbortedRecords: p.Aborted,
 		MinTime:        instant(p.MinTime),
 		MaxTime:        instant(p.MaxTime),
-		TimestampType:  p.TimestampType.String(),
 		RecordSizes:    make([]SizeBucket, 0, len(p.Sizes)),
 		CountMode:      p.Mode.String(),
 		Peak:           b.partitionPeak(p.ID),
 		Coverage: PartitionCoverage{
 			Spans:    make([]Span, 0, len(p.Spans)),
-			Asked:    p.Coverage.Asked,
+			Asked:    known(p.Coverage.Asked),
 			Read:     p.Coverage.Read,
 			Lost:     p.Coverage.Lost,
 			Position: p.Coverage.Position,
 			Complete: p.Coverage.Complete(),
 		},
+	}
+	if p.MinTime >= 0 {
+		stamp := p.TimestampType.String()
+		out.TimestampType = &stamp
 	}
 	for i, n := range p.Sizes {
 		if n > 0 {

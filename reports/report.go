@@ -52,7 +52,7 @@ type Coverage struct {
 	Partial        bool    `json:"partial"`  // the run was stopped before its end
 	Reason         *string `json:"reason"`   // why it is partial
 	PartitionsRead int     `json:"partitions_read"`
-	OffsetsAsked   int64   `json:"offsets_asked"` // of a sample, those of its blocks
+	OffsetsAsked   *int64  `json:"offsets_asked"` // of a sample, those of its blocks; null for a file not read to its end
 	OffsetsRead    int64   `json:"offsets_read"`
 	OffsetsLost    int64   `json:"offsets_lost"` // removed by retention before they could be read
 }
@@ -71,6 +71,7 @@ type Contents struct {
 	Tombstones     int64  `json:"tombstones"`
 	ControlRecords int64  `json:"control_records"` // transaction markers passed; in no other figure
 	AbortedRecords int64  `json:"aborted_records"` // left out; in no other figure
+	Assigned       int64  `json:"assigned"`        // records that name no partition, and were given one while they were read
 	MinTime        *Time  `json:"min_time"`
 	MaxTime        *Time  `json:"max_time"`
 
@@ -238,8 +239,8 @@ type Partition struct {
 	LastOffset     *int64            `json:"last_offset"`
 	MinTime        *Time             `json:"min_time"`
 	MaxTime        *Time             `json:"max_time"`
-	TimestampType  string            `json:"timestamp_type"`
-	RecordSizes    []SizeBucket      `json:"record_sizes"` // by size, empty buckets left out
+	TimestampType  *string           `json:"timestamp_type"` // of the last record; null where none has a time
+	RecordSizes    []SizeBucket      `json:"record_sizes"`   // by size, empty buckets left out
 	CountMode      string            `json:"count_mode"`
 	DistinctKeys   *int64            `json:"distinct_keys"`       // null unless exact
 	MissingKey     *Weight           `json:"largest_missing_key"` // null in a sample
@@ -268,7 +269,7 @@ type PartitionTopKey struct {
 // PartitionCoverage says what was read of one partition.
 type PartitionCoverage struct {
 	Spans    []Span  `json:"spans"` // asked for
-	Asked    int64   `json:"offsets_asked"`
+	Asked    *int64  `json:"offsets_asked"`
 	Read     int64   `json:"offsets_read"`
 	Lost     int64   `json:"offsets_lost"`
 	Position int64   `json:"position"` // next offset that would be read

@@ -23,7 +23,7 @@ const (
 	Partly                    // one writer, and keys that no known partitioner explains
 	Ambiguous                 // several explanations fit and the keys do not decide between them
 	Unexplained               // no known partitioner
-	Assigned                  // no one wrote it: the tool placed the keys itself
+	Assigned                  // cannot tell: the source placed keys itself
 )
 
 // String returns the answer's name in reports and JSON.
@@ -48,8 +48,8 @@ func (a Answer) String() string {
 // Config says how placement is judged.
 type Config struct {
 	Assumed partitioner.Partitioner // the one the user named; nil: none
-	// Assigned says that the keys were placed by Assumed while they were read, as a file of keys has no partitions. Who
-	// placed them is then no question; what their bytes spell still is.
+	// Assigned says that keys were placed by Assumed while they were read, as a file of keys names no partitions. Who
+	// placed them is then no question; what their bytes spell still is. Assumed may be nil then.
 	Assigned bool
 
 	Further []partitioner.Partitioner // compared beside the classes: the user's own

@@ -122,12 +122,23 @@ func (b *Builder) Profile(cov []source.Coverage) (*Profile, error) {
 				c.Asked += s.End - s.Start
 			}
 		}
+		if b.plan.EndUnknown {
+			pb.part.endAt(c.Position)
+		}
 		pb.part.Coverage = c
 		pb.part.Grid, pb.part.tops = pb.grid.result()
 		p.Partitions = append(p.Partitions, pb.part)
 	}
 	slices.SortFunc(p.Partitions, func(a, b Partition) int { return cmp.Compare(a.ID, b.ID) })
 	return p, nil
+}
+
+// endAt cuts what was asked for off where the source turned out to end, or the read did.
+func (p *Partition) endAt(position int64) {
+	for i := range p.Spans {
+		p.Spans[i].End = min(p.Spans[i].End, position)
+	}
+	p.Spans = slices.DeleteFunc(p.Spans, func(s source.Span) bool { return s.Start >= s.End })
 }
 
 // eachOf calls f for 0 to n-1, on as many goroutines as there are processors.
@@ -177,6 +188,7 @@ func newPartBuilder(id int32, spans []source.Span, budget int64, partitions int,
 func (p *partBuilder) batch(b *source.Batch, pl *placing) error {
 	p.part.Control += b.ControlRecords
 	p.part.Aborted += b.AbortedRecords
+	p.part.Assigned += b.Assigned
 	p.part.WireBytes += b.WireBytes
 	if len(b.Records) == 0 {
 		return nil

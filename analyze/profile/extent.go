@@ -30,11 +30,13 @@ type Extent struct {
 	Asked bool
 	// Level reports that of what was asked for, about the same part was read everywhere.
 	Level bool
+	// Ended reports that what was asked for is known: a file that was not read to its end may go on in another way.
+	Ended bool
 }
 
 // OfTopic reports whether loads can be compared and shares are those of the topic (in a time window, of that window):
 // every partition was read, and each to the same depth.
-func (e Extent) OfTopic() bool { return e.Read == e.Of && e.Asked && e.Level }
+func (e Extent) OfTopic() bool { return e.Read == e.Of && e.Asked && e.Level && e.Ended }
 
 // levelDepth is how much of the deepest partition's part every other must have been read, so that what an incomplete read
 // lacks does not decide between loads: retention alone takes offsets away while a long read goes on.
@@ -42,13 +44,16 @@ const levelDepth = 0.99
 
 // Extent returns what the profile was counted from.
 func (p *Profile) Extent() Extent {
-	e := Extent{Scope: p.scope(), Read: len(p.Partitions), Of: int(p.NumPartitions), Level: true}
+	e := Extent{Scope: p.scope(), Read: len(p.Partitions), Of: int(p.NumPartitions), Level: true, Ended: true}
 	e.Asked = e.Scope != Tail && e.Scope != ChosenOffsets && !strings.HasSuffix(p.Range, differ)
 	least, most := 1.0, 0.0
 	for i := range p.Partitions {
 		c := &p.Partitions[i].Coverage
 		depth := 0.0 // of a partition that could not even be asked for its offsets
 		switch {
+		case c.Asked < 0:
+			e.Ended = false
+			continue
 		case c.Asked > 0:
 			depth = float64(c.Read) / float64(c.Asked)
 		case c.Err == nil:

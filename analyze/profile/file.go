@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -18,17 +19,13 @@ import (
 )
 
 // A profile is saved as one Parquet file that any engine can query: a row is what one key had in one partition, with a
-// row of key NULL for a partition's records without key. The rest is JSON in the file's key/value metadata:
-//
-//	keyspread.profile   the document below, [fileVersion]
-//	keyspread.sum       xxh3-128 of that document, hex
-//
-// The document in turn holds the xxh3-128 of the rows' bytes, so that a damaged file is known as such.
+// row of key NULL for a partition's records without key. The rest is JSON in the file's key/value metadata, as
+// keyspread.profile: the document below, [fileVersion]. It holds the xxh3-128 of the rows' bytes, and the footer that it is
+// part of is sealed, so that a damaged file is known as such.
 const (
 	fileFormat  = "keyspread profile"
 	fileVersion = 1
 	metaProfile = "keyspread.profile"
-	metaSum     = "keyspread.sum"
 
 	fileGroup = 1 << 20 // rows of a row group
 	fileBlock = 512     // rows written or read at once
@@ -106,6 +103,7 @@ type partDoc struct {
 	Tombstones  int64     `json:"tombstones"`
 	Control     int64     `json:"control"`
 	Aborted     int64     `json:"aborted"`
+	Assigned    int64     `json:"assigned"`
 	WireBytes   int64     `json:"wire_bytes"`
 
 	FirstOffset   int64     `json:"first_offset"`
@@ -168,8 +166,16 @@ func (p *Profile) Save(w io.Writer) error {
 		return fmt.Errorf("saving the profile of topic %q: %w", p.Topic, err)
 	}
 	out.SetKeyValueMetadata(metaProfile, string(text))
-	out.SetKeyValueMetadata(metaSum, sumOf(text))
-	if err := out.Close(); err != nil {
+	var end bytes.Buffer
+	sum.w = &end
+	err = out.Close()
+	if err == nil {
+		var sealed []byte
+		if sealed, err = seal(end.Bytes()); err == nil {
+			_, err = w.Write(sealed)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("saving the profile of topic %q: %w", p.Topic, err)
 	}
 	return nil
@@ -187,11 +193,6 @@ func (s *sumWriter) Write(b []byte) (int, error) {
 	_, _ = s.hash.Write(b[:n]) // a hash takes everything
 	s.n += int64(n)
 	return n, err
-}
-
-func sumOf(b []byte) string {
-	h := xxh3.Hash128(b).Bytes()
-	return hex.EncodeToString(h[:])
 }
 
 // saveRows writes the keys by partition, in each as they come in EachKey, after the row of the records without key.
@@ -267,7 +268,7 @@ func docOfPartition(p *Partition) partDoc {
 		ID: p.ID, Coverage: coverageDoc{p.Coverage.Asked, p.Coverage.Read, p.Coverage.Position, p.Coverage.Lost, ""},
 		Total: docOf(p.Total), KeyBytes: p.KeyBytes, ValueBytes: p.ValueBytes, HeaderBytes: p.HeaderBytes,
 		NullKey: docOf(p.NullKey), EmptyKey: docOf(p.EmptyKey), Tombstones: p.Tombstones,
-		Control: p.Control, Aborted: p.Aborted, WireBytes: p.WireBytes,
+		Control: p.Control, Aborted: p.Aborted, Assigned: p.Assigned, WireBytes: p.WireBytes,
 		FirstOffset: p.FirstOffset, LastOffset: p.LastOffset, MinTime: p.MinTime, MaxTime: p.MaxTime,
 		TimestampType: p.TimestampType.String(), Sizes: p.Sizes,
 		Mode: p.Mode.String(), Missing: docOf(p.Missing), Spread: p.spread,

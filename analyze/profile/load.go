@@ -28,9 +28,12 @@ func Load(r io.ReaderAt, size int64) (p *Profile, err error) {
 			p, err = nil, fmt.Errorf("reading profile: the file is damaged: %v", x)
 		}
 	}()
+	if err := checkSeal(r, size); err != nil {
+		return nil, fmt.Errorf("reading profile: %w", err)
+	}
 	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, fmt.Errorf("reading profile: %w: no Parquet file (%v)", ErrNotProfile, err)
+		return nil, fmt.Errorf("reading profile: its footer is damaged: %w", err)
 	}
 	text, ok := f.Lookup(metaProfile)
 	if !ok {
@@ -39,8 +42,7 @@ func Load(r io.ReaderAt, size int64) (p *Profile, err error) {
 	if !parquet.EqualNodes(f.Schema(), rowSchema) {
 		return nil, errors.New("reading profile: its columns are not those of a profile")
 	}
-	sum, _ := f.Lookup(metaSum)
-	doc, err := parseDocument([]byte(text), sum)
+	doc, err := parseDocument([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("reading profile: %w", err)
 	}
@@ -53,8 +55,8 @@ func Load(r io.ReaderAt, size int64) (p *Profile, err error) {
 	return p, nil
 }
 
-// parseDocument reads the JSON document of a file, which has the checksum sum.
-func parseDocument(text []byte, sum string) (*document, error) {
+// parseDocument reads the JSON document of a file.
+func parseDocument(text []byte) (*document, error) {
 	var head struct {
 		Format  string `json:"format"`
 		Version int    `json:"version"`
@@ -67,9 +69,6 @@ func parseDocument(text []byte, sum string) (*document, error) {
 	}
 	if head.Version != fileVersion {
 		return nil, fmt.Errorf("its version is %d, this keyspread knows version %d: use the keyspread that wrote it", head.Version, fileVersion)
-	}
-	if sum != sumOf(text) {
-		return nil, errors.New("its document is damaged: the checksum is another")
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -94,6 +93,9 @@ func checkData(r io.ReaderAt, doc *document) error {
 	return nil
 }
 
+// maxTotal bounds what a file may say of a topic, so that sums of bounds cannot overflow.
+const maxTotal = 1 << 60
+
 // profile builds the profile of a document and the rows of f.
 func (d *document) profile(f *parquet.File) (*Profile, error) {
 	p := &Profile{
@@ -117,6 +119,7 @@ func (d *document) profile(f *parquet.File) (*Profile, error) {
 			return nil, fmt.Errorf("candidate %s with %d partitions is out of range", c.Partitioner, c.NumPartitions)
 		}
 	}
+	var total Weight
 	byID := map[int32]*Partition{}
 	p.Partitions = make([]Partition, len(d.Partitions))
 	for i := range d.Partitions {
@@ -128,6 +131,9 @@ func (d *document) profile(f *parquet.File) (*Profile, error) {
 			return nil, fmt.Errorf("partition %d comes after partition %d", part.ID, p.Partitions[i-1].ID)
 		}
 		byID[part.ID] = part
+		if total = total.Add(part.Total); max(part.Total.Records, part.Total.Bytes, total.Records, total.Bytes) > maxTotal {
+			return nil, fmt.Errorf("partition %d: its totals are out of range", part.ID)
+		}
 	}
 	if err := loadRows(f, d.Rows, byID); err != nil {
 		return nil, err
@@ -157,7 +163,7 @@ func (d *partDoc) partition(doc *document) (Partition, error) {
 		ID:    d.ID,
 		Total: d.Total.weight(), KeyBytes: d.KeyBytes, ValueBytes: d.ValueBytes, HeaderBytes: d.HeaderBytes,
 		NullKey: d.NullKey.weight(), EmptyKey: d.EmptyKey.weight(), Tombstones: d.Tombstones,
-		Control: d.Control, Aborted: d.Aborted, WireBytes: d.WireBytes,
+		Control: d.Control, Aborted: d.Aborted, Assigned: d.Assigned, WireBytes: d.WireBytes,
 		FirstOffset: d.FirstOffset, LastOffset: d.LastOffset, MinTime: d.MinTime, MaxTime: d.MaxTime,
 		Sizes: d.Sizes, Missing: d.Missing.weight(), spread: d.Spread,
 		Coverage: source.Coverage{Partition: d.ID, Asked: d.Coverage.Asked, Read: d.Coverage.Read, Position: d.Coverage.Position, Lost: d.Coverage.Lost},
@@ -182,12 +188,16 @@ func (d *partDoc) partition(doc *document) (Partition, error) {
 		p.Spans = append(p.Spans, source.Span{Partition: d.ID, Start: s[0], End: s[1]})
 	}
 	for _, n := range []int64{
-		d.KeyBytes, d.ValueBytes, d.HeaderBytes, d.Tombstones, d.Control, d.Aborted, d.WireBytes,
-		d.Coverage.Asked, d.Coverage.Read, d.Coverage.Position, d.Coverage.Lost,
-		d.FirstOffset + 1, d.LastOffset + 1, d.MinTime + 1, d.MaxTime + 1,
+		d.KeyBytes, d.ValueBytes, d.HeaderBytes, d.Tombstones, d.Control, d.Aborted, d.Assigned, d.WireBytes,
+		d.Coverage.Read, d.Coverage.Position, d.Coverage.Lost,
 	} {
 		if n < 0 {
 			return p, errors.New("a count is negative")
+		}
+	}
+	for _, n := range []int64{d.Coverage.Asked, d.FirstOffset, d.LastOffset, d.MinTime, d.MaxTime} {
+		if n < -1 {
+			return p, errors.New("a number that may be -1, not known, is less")
 		}
 	}
 	var sizes int64
@@ -196,7 +206,8 @@ func (d *partDoc) partition(doc *document) (Partition, error) {
 			return p, errors.New("a count of sizes is negative")
 		}
 	}
-	if d.Total.negative() || d.NullKey.negative() || d.EmptyKey.negative() || d.Missing.negative() || sizes != d.Total[0] ||
+	if d.Total.negative() || d.NullKey.negative() || d.EmptyKey.negative() || d.Missing.negative() ||
+		max(d.Missing[0], d.Missing[1]) > maxTotal || sizes != d.Total[0] || d.Assigned > d.Total[0] ||
 		d.KeyBytes+d.ValueBytes+d.HeaderBytes != d.Total[1] || d.Total.below(p.NullKey) || d.Total.below(p.EmptyKey) {
 		return p, errors.New("its totals contradict one another")
 	}
@@ -298,7 +309,7 @@ func (p *Partition) loadRow(r parquet.Row, lost map[Weight]uint32, nulls map[int
 	lo := Weight{r[colRecords].Int64(), r[colBytes].Int64()}
 	hi := Weight{r[colRecordsMax].Int64(), r[colBytesMax].Int64()}
 	e := hi.Sub(lo)
-	if lo.Records < 1 || lo.Bytes < 0 || e.Records < 0 || e.Bytes < 0 || p.Mode == Exact && e != (Weight{}) {
+	if lo.Records < 1 || lo.Bytes < 0 || e.Records < 0 || e.Bytes < 0 || max(hi.Records, hi.Bytes) > 2*maxTotal || p.Mode == Exact && e != (Weight{}) {
 		return fmt.Errorf("a key with %d..%d records and %d..%d bytes", lo.Records, hi.Records, lo.Bytes, hi.Bytes)
 	}
 	if r[colKey].IsNull() {
@@ -356,7 +367,9 @@ func (d *partDoc) finish(p *Partition) error {
 	}
 	sum := p.NullKey
 	for i := range t.n {
-		sum = sum.Add(t.entry(i).weight())
+		if sum = sum.Add(t.entry(i).weight()); d.Total.below(sum) { // at once, before it can overflow
+			break
+		}
 	}
 	if p.Mode == Exact && sum != p.Total || d.Total.below(sum) {
 		return errors.New("its keys do not add up to its records")

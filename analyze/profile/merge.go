@@ -137,7 +137,13 @@ func joinPartitions(parts []*Partition, m *Profile) (Partition, *gridBuilder) {
 // addCounts adds what the later part o of the same partition has counted, keys left out.
 func (p *Partition) addCounts(o *Partition) {
 	c, d := &p.Coverage, &o.Coverage
-	c.Asked, c.Read, c.Lost, c.Position = c.Asked+d.Asked, c.Read+d.Read, c.Lost+d.Lost, max(c.Position, d.Position)
+	c.Read, c.Lost, c.Position = c.Read+d.Read, c.Lost+d.Lost, max(c.Position, d.Position)
+	if c.Asked < 0 || d.Asked < 0 {
+		c.Asked = -1
+	} else {
+		c.Asked += d.Asked
+	}
+	p.Assigned += o.Assigned
 	p.Total = p.Total.Add(o.Total)
 	p.KeyBytes += o.KeyBytes
 	p.ValueBytes += o.ValueBytes

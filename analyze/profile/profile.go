@@ -87,6 +87,7 @@ type Partition struct {
 	Tombstones  int64  // keyed records with a null value
 	Control     int64  // control records passed
 	Aborted     int64  // aborted records left out
+	Assigned    int64  // records that the source has put here by itself, see [source.Batch]
 	WireBytes   int64  // as stored
 
 	FirstOffset, LastOffset int64                // of the first and last record; -1: no record
@@ -128,6 +129,15 @@ type Profile struct {
 	buckets int      // most cells of the topic's grid
 	refined [][]byte // keys that a second pass has counted exactly in every partition; sorted
 	cache   *cache   // nil: nothing is kept
+}
+
+// Assigned returns how many records the source has put into their partitions by itself.
+func (p *Profile) Assigned() int64 {
+	var n int64
+	for i := range p.Partitions {
+		n += p.Partitions[i].Assigned
+	}
+	return n
 }
 
 // Total returns the weight of all data records.

@@ -52,6 +52,10 @@ type Batch struct {
 	ControlRecords int64 // transaction markers passed on the way
 	AbortedRecords int64 // records of aborted transactions left out (read_committed) on the way
 	WireBytes      int64 // bytes as stored (compressed, with batch headers)
+
+	// Assigned is how many of the records the source has put into this partition by itself, as what it reads names none:
+	// where they are says nothing of who wrote them.
+	Assigned int64
 }
 
 // Count is how many records Records[i] stands for.
@@ -118,6 +122,10 @@ type Plan struct {
 	Isolation     Isolation
 	Range         string   // the range as the user asked for it, for the report: "earliest..latest", "tail 1000", …
 	Notes         []string // what could not be learnt and is no error, such as sizes on disk the user may not see
+
+	// EndUnknown says that spans end where the source ends at the latest: only a read to its end tells how many records
+	// it has, and where a [Coverage] says that it stopped is then the end of what was asked for.
+	EndUnknown bool
 }
 
 // assumedSize is taken for an offset whose partition's size on disk is not known: a small record, compressed or not.
@@ -145,7 +153,7 @@ func (p *Plan) DiskBytes() int64 {
 // Coverage says what was read of one partition.
 type Coverage struct {
 	Partition int32
-	Asked     int64 // offsets asked for: sum of End-Start over the partition's spans
+	Asked     int64 // offsets asked for: sum of End-Start over the partition's spans; -1: not known, see [Plan].EndUnknown
 	Read      int64 // offsets settled of them
 	Position  int64 // next offset that would be read
 	Lost      int64 // offsets that retention removed before they could be read; not in Read

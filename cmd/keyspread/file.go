@@ -179,7 +179,7 @@ func analyzeKeys(cmd *cobra.Command, name string, size int64, in bufferedInput, 
 	}
 	cfg.Sample = nil
 	if format == dump.Lines {
-		cfg.Auto, cfg.Assigned = false, true // lines are placed by the assumed partitioner: there is nothing to tell it from
+		cfg.Auto = false // lines are placed by the assumed partitioner: there is nothing to tell it from
 	}
 	if cfg.Refine && size < 0 {
 		return usageError{fmt.Errorf("--refine reads a second time, which %s cannot be: name a regular file", name)}

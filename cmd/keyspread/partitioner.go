@@ -202,7 +202,7 @@ func withoutFailed(res *analyze.Result, cfg analyze.Config) (*analyze.Result, er
 		if cfg.Partitioner, err = partitioner.Parse("java"); err != nil {
 			return nil, err
 		}
-		cfg.Auto, cfg.Assigned = true, false
+		cfg.Auto = true
 	}
 	again, err := analyze.Conclude(res.Counted, cfg)
 	if err != nil {

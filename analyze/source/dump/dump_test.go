@@ -3,6 +3,7 @@ package dump
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -90,12 +91,13 @@ func TestLines(t *testing.T) {
 }
 
 func TestNDJSON(t *testing.T) {
-	text := `{"key":"kafka","timestamp":17,"value_size":200,"header_size":3,"other":[1]}
-{"key":null,"hex":"00ff","partition":2}
+	text := `{"key":""}
+{"key":"kafka","timestamp":17,"value_size":200,"header_size":3,"other":[1]}
+{"key":null,"hex":"00ff","partition":2,"base64":null}
 
 {"base64":"Zm9vYmFy","value_size":-1}
-{"key":null,"partition":1}
-{"key":""}
+{"key":null,"partition":1,"hex":null}
+{"key":"","hex":null}
 `
 	got, _, err := readAll(t, NDJSON, 12, "java", text, 1<<20)
 	if err != nil {
@@ -107,7 +109,8 @@ func TestNDJSON(t *testing.T) {
 		{2, 0, "\x00\xff", false, -1, 0, 0},
 		{4, 0, "kafka", false, 17, 200, 3},
 		{6, 0, "foobar", false, -1, -1, 0},
-		{9, 0, "", false, -1, 0, 0},
+		{9, 0, "", false, -1, 0, 0}, // the first line: nothing came before it
+		{9, 1, "", false, -1, 0, 0},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -130,9 +133,12 @@ func TestBadLines(t *testing.T) {
 		{`{"key":"\ude00\ud83d"}`, "not UTF-8"},
 		{`{"key":"\\ufffd\ud83d\ufffd"}`, "not UTF-8"},
 		{`{"hex":"00","base64":"AA=="}`, "want one of them"},
+		{`{"key":"a","hex":"61"}`, "want one of them"},
 		{`{"key":"a","partition":12}`, "partition 12 of a topic of 12"},
 		{`{"key":"a","partition":-1}`, "negative"},
 		{`{"key":"a","value_size":4294967296}`, "value_size 4294967296"},
+		{`{"key":"a","value_size":-2}`, "value_size -2"},
+		{`{"key":"","header_size":-1}`, "header_size -1"},
 	} {
 		got, _, err := readAll(t, NDJSON, 12, "java", "{\"key\":\"kafka\"}\n"+tc.line+"\n{\"key\":\"x\"}\n", 1<<20)
 		var line *LineError
@@ -353,4 +359,96 @@ func TestTrouble(t *testing.T) {
 	if !slices.Equal(got, []string{"a", "b"}) || coverage[0].Read != 2 {
 		t.Errorf("got %q, coverage %+v; want the two whole lines", got, coverage)
 	}
+}
+
+// A sink that refuses a batch ends the read, is not called again, and what it did not take is not counted as read.
+func TestSinkRefuses(t *testing.T) {
+	for _, format := range []Format{Lines, NDJSON} {
+		for at := range 4 { // batches that are taken before
+			line := map[Format]string{Lines: "%d\n", NDJSON: "{\"key\":\"%d\"}\n"}[format]
+			var text strings.Builder
+			for i := range 8 * batchRecords {
+				fmt.Fprintf(&text, line, i)
+			}
+			s, err := New(Config{
+				Name: "keys", Format: format, NumPartitions: 1, Partitioner: parse(t, "java"),
+				Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := s.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls, taken := 0, int64(0)
+			coverage, err := s.Read(t.Context(), plan, source.SinkFunc(func(b *source.Batch) error {
+				if calls++; calls > at {
+					return io.ErrShortWrite
+				}
+				taken = b.Next
+				return nil
+			}))
+			if !errors.Is(err, io.ErrShortWrite) || calls != at+1 {
+				t.Errorf("%s: error %v after %d calls, want the sink's after %d", formatNames[format], err, calls, at+1)
+			}
+			if c := coverage[0]; c.Read != taken || c.Complete() {
+				t.Errorf("%s: coverage %+v, want %d records read and more asked for", formatNames[format], c, taken)
+			}
+		}
+	}
+}
+
+// An interrupt loses no line that was read, tallied or not.
+func TestInterrupt(t *testing.T) {
+	for _, format := range []Format{Lines, NDJSON} {
+		line := map[Format]string{Lines: "key\n", NDJSON: "{\"key\":\"key\"}\n"}[format]
+		ctx, stop := context.WithCancel(t.Context())
+		in := &interrupting{line: line, left: 5, stop: stop}
+		s, err := New(Config{
+			Name: "keys", Format: format, NumPartitions: 3, Partitioner: parse(t, "java"),
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(in), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var records int64
+		coverage, err := s.Read(ctx, plan, source.SinkFunc(func(b *source.Batch) error {
+			for i := range b.Records {
+				records += b.Count(i)
+			}
+			return nil
+		}))
+		if want := int64(in.read / len(line)); !errors.Is(err, context.Canceled) || records != want || want == 0 {
+			t.Errorf("%s: %d records, error %v; want the %d lines that were read", formatNames[format], records, err, want)
+		}
+		for _, c := range coverage {
+			if c.Complete() {
+				t.Errorf("%s: an interrupted read is said to be complete: %+v", formatNames[format], c)
+			}
+		}
+	}
+}
+
+// interrupting repeats a line without end and calls stop after so many reads.
+type interrupting struct {
+	line string
+	left int
+	stop func()
+	read int
+}
+
+func (r *interrupting) Read(p []byte) (int, error) {
+	if r.left--; r.left == 0 {
+		r.stop()
+	}
+	for i := range p {
+		p[i] = r.line[(r.read+i)%len(r.line)]
+	}
+	r.read += len(p)
+	return len(p), nil
 }

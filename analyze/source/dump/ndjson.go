@@ -17,7 +17,7 @@ import (
 
 // objects reads lines of NDJSON. The keys it makes live in its arena until reset.
 type objects struct {
-	arena []byte
+	arena []byte // not nil, or an empty key would be
 	line  object
 }
 
@@ -45,14 +45,15 @@ func (o *objects) parse(line []byte) (r source.Record, partition int32, err erro
 		return r, -1, err
 	}
 	for _, size := range []struct {
-		name string
-		from *int64
-		to   *int32
-	}{{"value_size", members.ValueSize, &r.ValueSize}, {"header_size", members.HeaderSize, &r.HeaderSize}} {
+		name  string
+		from  *int64
+		least int64 // -1 is the null value's, a tombstone
+		to    *int32
+	}{{"value_size", members.ValueSize, -1, &r.ValueSize}, {"header_size", members.HeaderSize, 0, &r.HeaderSize}} {
 		if size.from == nil {
 			continue
 		}
-		if *size.from < -1 || *size.from > math.MaxInt32 {
+		if *size.from < size.least || *size.from > math.MaxInt32 {
 			return r, -1, fmt.Errorf("%s %d is not the size of anything Kafka stores", size.name, *size.from)
 		}
 		*size.to = int32(*size.from)
@@ -69,34 +70,39 @@ func (o *objects) parse(line []byte) (r source.Record, partition int32, err erro
 	return r, *members.Partition, nil
 }
 
-// key decodes the one member that holds the key. hex or base64 beside a null "key" wins: that is how a writer says that
-// the key is no text.
+// key decodes the one member that holds the key. The others may be there as null, as writers with a fixed set of members
+// have it; where all are, it is the null key.
 func (o *objects) key(line *object) ([]byte, error) {
 	raw, decode := line.Key, func(dst, text []byte) ([]byte, error) { return append(dst, text...), nil }
+	holds := 0
+	for _, member := range []json.RawMessage{line.Key, line.Hex, line.Base64} {
+		if member != nil && string(member) != "null" {
+			holds++
+		}
+	}
 	switch {
-	case line.Hex != nil && line.Base64 != nil:
-		return nil, errors.New(`both "hex" and "base64" are there: want one of them`)
-	case line.Hex != nil:
+	case holds == 0 && line.Key == nil && line.Hex == nil && line.Base64 == nil:
+		return nil, errors.New(`no key: want "key", "hex" or "base64", null for the null key`)
+	case holds == 0:
+		return nil, nil
+	case holds > 1:
+		return nil, errors.New(`"key", "hex" and "base64" are one key in different forms: want one of them`)
+	case line.Hex != nil && string(line.Hex) != "null":
 		raw, decode = line.Hex, func(dst, text []byte) ([]byte, error) {
 			if dst, err := hex.AppendDecode(dst, text); err == nil {
 				return dst, nil
 			}
 			return nil, errors.New(`"hex" is not hexadecimal, two digits a byte`) // the cause quotes the key
 		}
-	case line.Base64 != nil:
+	case line.Base64 != nil && string(line.Base64) != "null":
 		raw, decode = line.Base64, func(dst, text []byte) ([]byte, error) {
 			if dst, err := base64.StdEncoding.AppendDecode(dst, text); err == nil {
 				return dst, nil
 			}
 			return nil, errors.New(`"base64" is not base64 with padding`)
 		}
-	case raw == nil:
-		return nil, errors.New(`no key: want "key", "hex" or "base64", null for the null key`)
 	case !isText(raw):
 		return nil, errors.New(`the key is not UTF-8, so it would be read as another one: write it as "hex" or "base64"`)
-	}
-	if string(raw) == "null" {
-		return nil, nil
 	}
 	if raw[0] != '"' {
 		return nil, errors.New("the key is neither a string nor null")

@@ -23,7 +23,8 @@ const (
 	// the empty key. There is no null key.
 	Lines Format = iota
 	// NDJSON: a line is an object with "key" (text), "hex" or "base64", null being the null key, and optionally
-	// "partition", "timestamp" (epoch ms), "value_size" and "header_size" in bytes. Other members are ignored.
+	// "partition", "timestamp" (epoch ms), "value_size" (-1: a tombstone) and "header_size" in bytes. Names may be in any
+	// case, as in encoding/json; other members are ignored.
 	NDJSON
 )
 
@@ -69,13 +70,13 @@ type Config struct {
 	NumPartitions int32                         // of the topic it stands for; at least 1
 	Partitioner   partitioner.Partitioner       // one that can fail is to be a [partitioner.Batcher], see [Source.Read]
 	Open          func() (io.ReadCloser, error) // called once a Read
-	Size          int64                         // bytes, for the progress; 0: not known
+	Size          int64                         // bytes; 0: not known
 }
 
 // Source is a dump. It implements [source.Source].
 type Source struct {
 	config   Config
-	newTally func() *tally
+	newTally func() *tally // nil: records are not tallied
 }
 
 var _ source.Source = (*Source)(nil)
@@ -88,12 +89,12 @@ func New(c Config) (*Source, error) {
 	if c.Partitioner == nil || c.Open == nil {
 		return nil, errors.New("dump: a source needs a partitioner and a way to open it")
 	}
-	near, far, rest := nearBits, farBits, 0
-	if _, ok := c.Partitioner.(partitioner.Batcher); ok {
-		// One in another process can fail, and nobody could say then where the keys belong that a tally holds, the heaviest.
-		near, far, rest = 1, 1, math.MaxInt
+	s := &Source{config: c}
+	if _, ok := c.Partitioner.(partitioner.Batcher); c.Format == Lines && !ok {
+		// A Batcher, in another process, can fail. Nobody could say then where the keys belong that a tally holds, the heaviest.
+		s.newTally = func() *tally { return newTally(windowLines, nearBits, farBits) }
 	}
-	return &Source{c, func() *tally { return newTally(windowLines, near, far, rest) }}, nil
+	return s, nil
 }
 
 // Plan asks for every partition, each up to as many records as the dump can hold: one a byte. Where its size is not known
@@ -103,7 +104,9 @@ func (s *Source) Plan(context.Context) (*source.Plan, error) {
 	if end <= 0 {
 		end = math.MaxInt64 / int64(s.config.NumPartitions)
 	}
-	p := &source.Plan{Topic: s.config.Name, NumPartitions: int(s.config.NumPartitions), Range: "the whole of " + s.config.Name}
+	p := &source.Plan{
+		Topic: s.config.Name, NumPartitions: int(s.config.NumPartitions), Range: "the whole of " + s.config.Name, EndUnknown: true,
+	}
 	for id := range s.config.NumPartitions {
 		p.Partitions = append(p.Partitions, source.Partition{ID: id, Leader: -1, HighWatermark: -1, LastStableOffset: -1})
 		p.Spans = append(p.Spans, source.Span{Partition: id, End: end})
@@ -137,23 +140,31 @@ const (
 // trouble that ends the reading, was delivered. Where a [partitioner.Batcher] fails that is all but the lines that it was
 // asked for together, which the error names. Of other partitioners it is taken that they do not fail.
 func (s *Source) Read(ctx context.Context, p *source.Plan, sink source.Sink) ([]source.Coverage, error) {
-	r := &reader{config: s.config, sink: sink, wanted: make([]bool, s.config.NumPartitions)}
+	r := &reader{config: s.config, sink: sink, wanted: make([]bool, s.config.NumPartitions), json: objects{arena: []byte{}}}
 	for _, span := range p.Spans {
 		r.wanted[span.Partition] = true
 	}
 	r.parts = make([]part, s.config.NumPartitions)
-	if s.config.Format == Lines {
+	if s.newTally != nil {
 		r.tally = s.newTally()
 	}
 	in, err := s.config.Open()
 	if err == nil {
-		err = r.read(ctx, in)
+		var upTo io.Reader = in
+		if s.config.Size > 0 {
+			upTo = io.LimitReader(in, s.config.Size) // a file that grows has its end where it was
+		}
+		err = r.read(ctx, upTo)
 		err = errors.Join(err, in.Close())
 	}
 	var coverage []source.Coverage
 	for _, part := range p.Partitions {
-		next := r.parts[part.ID].next
-		coverage = append(coverage, source.Coverage{Partition: part.ID, Asked: next, Read: next, Position: next})
+		got := &r.parts[part.ID]
+		c := source.Coverage{Partition: part.ID, Asked: got.handed, Read: got.handed, Position: got.handed}
+		if err != nil {
+			c.Asked, c.Err = -1, err
+		}
+		coverage = append(coverage, c)
 	}
 	return coverage, err
 }
@@ -167,21 +178,24 @@ type reader struct {
 	begun  bool // past the byte order mark
 	line   int64
 	json   objects
-	tally  *tally // nil: the format has more than keys
+	tally  *tally // nil: see Source
 
 	batch   source.Batch
 	waiting waiting
 	placed  int64 // lines of which none waits
-	failed  error // of the partitioner, which is not asked again
+	failed  error // of the partitioner, or of the sink: it is not called again
+	refused bool  // it is the sink's
 	inTurn  int32 // the partition that got the last record that no key decides about
 }
 
 // part is what waits to be handed on of one partition.
 type part struct {
 	next    int64
+	handed  int64 // the next of the last batch that the sink took
+	placed  int64 // of records, those that named no partition
 	bytes   int64
 	records []source.Record
-	counts  []int64 // of records, in files of keys alone; see [source.Batch]
+	counts  []int64 // of records, where they are tallied; see [source.Batch]
 }
 
 func (r *reader) read(ctx context.Context, in io.Reader) error {
@@ -225,7 +239,7 @@ func (r *reader) lines(b []byte, last bool) (used int, err error) {
 		used = len(bom)
 	}
 	r.begun = true
-	if r.tally != nil {
+	if r.config.Format == Lines {
 		return r.keyLines(b, used, last)
 	}
 	for {
@@ -278,16 +292,19 @@ func (r *reader) takeObject(line []byte) error {
 func (r *reader) handOn(partition int32) error {
 	p := &r.parts[partition]
 	r.batch = source.Batch{
-		Partition: partition, Next: p.next, Records: p.records, Counts: p.counts, LeaderEpoch: -1, WireBytes: p.bytes,
+		Partition: partition, Next: p.next, Records: p.records, Counts: p.counts, LeaderEpoch: -1, WireBytes: p.bytes, Assigned: p.placed,
 	}
-	err := r.sink.Batch(&r.batch)
-	p.records, p.counts, p.bytes = p.records[:0], p.counts[:0], 0
-	return err
+	if err := r.sink.Batch(&r.batch); err != nil {
+		r.failed, r.refused = err, true
+		return err
+	}
+	p.records, p.counts, p.bytes, p.placed, p.handed = p.records[:0], p.counts[:0], 0, 0, p.next
+	return nil
 }
 
 // flush places what waits and hands on all records.
 func (r *reader) flush() error {
-	if err := r.place(); err != nil && err != r.failed {
+	if err := r.place(); r.refused {
 		return err
 	}
 	for id := range r.parts {
@@ -299,7 +316,7 @@ func (r *reader) flush() error {
 	}
 	r.json.reset()
 	if r.tally != nil {
-		r.tally.near.spelt, r.tally.far.spelt = r.tally.near.spelt[:0], r.tally.far.spelt[:0]
+		r.tally.reset()
 	}
 	return r.failed
 }

@@ -29,10 +29,13 @@ const (
 	worthwhile  = 4 // a tally rests when it spares fewer than one line in so many the rest of the way
 )
 
-// newTally returns a tally with 2^near and 2^far slots that rests for so many windows first.
-func newTally(window int64, near, far, rest int) *tally {
-	return &tally{window: window, near: newLevel(near, longestKey), far: newLevel(far, textKey), rest: rest}
+// newTally returns a tally with 2^near and 2^far slots.
+func newTally(window int64, near, far int) *tally {
+	return &tally{window: window, near: newLevel(near, longestKey), far: newLevel(far, textKey)}
 }
+
+// reset lets go of the keys that have left their slots.
+func (t *tally) reset() { t.near.spelt, t.far.spelt = t.near.spelt[:0], t.far.spelt[:0] }
 
 // keyLines is [reader.lines] for a file of keys.
 func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
@@ -46,7 +49,9 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 		from := used
 		end := bytes.IndexByte(b[from:], '\n')
 		if end < 0 && (!last || from == len(b)) {
-			t.near.take(lines{keys[:n], votes[:n], ones[:n]}, &t.passed)
+			if n > 0 {
+				t.near.take(lines{keys[:n], votes[:n], ones[:n]}, &t.passed)
+			}
 			return used, nil
 		}
 		if end < 0 {
@@ -60,7 +65,7 @@ func (r *reader) keyLines(b []byte, used int, last bool) (int, error) {
 		}
 		r.line++
 		key := b[from:end:end]
-		if t.rest > 0 { // and the block is empty
+		if t == nil || t.rest > 0 { // and the block is empty
 			r.waiting.add(key, 0, 1)
 		} else {
 			keys[n], votes[n] = key, voteOf(key)

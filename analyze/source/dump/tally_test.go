@@ -33,7 +33,7 @@ func countLines(t testing.TB, pt partitioner.Partitioner, bits int, text []byte)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.newTally = func() *tally { return newTally(1, bits, bits, 0) } // few lines fill many windows: each chunk is one
+	s.newTally = func() *tally { return newTally(1, bits, bits) } // few lines fill many windows: each chunk is one
 	plan, err := s.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)

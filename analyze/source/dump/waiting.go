@@ -25,17 +25,16 @@ type placedObject struct {
 	size      int64
 }
 
-// mostTogether is how many keys or objects wait at most, give or take a block, and twice as many where a tally gives its
-// slots up.
+// mostTogether is how many keys or objects wait at most, give or take a block.
 const mostTogether = 4096
 
 // placeSome places what waits when it is enough.
 func (r *reader) placeSome() error {
-	waiting := max(len(r.waiting.keys), len(r.waiting.objects))
+	n := max(len(r.waiting.keys), len(r.waiting.objects))
 	if r.tally != nil {
-		waiting = max(waiting, len(r.tally.passed.keys))
+		n = max(n, len(r.tally.passed.keys))
 	}
-	if waiting < mostTogether {
+	if n < mostTogether {
 		return nil
 	}
 	return r.place()
@@ -55,7 +54,7 @@ func (r *reader) place() error {
 		return r.failed
 	}
 	r.placed = r.line
-	if r.tally != nil {
+	if r.config.Format == Lines {
 		for i, count := range w.counts {
 			if err := r.addKey(w.home(i), w.keys[i], count); err != nil {
 				return err
@@ -65,13 +64,15 @@ func (r *reader) place() error {
 	next := 0 // of keys
 	for i := range w.objects {
 		o := &w.objects[i]
+		assigned := int64(0)
 		if o.partition < 0 {
+			assigned = 1
 			if o.partition = w.home(next); o.partition < 0 {
 				o.partition = r.turn(1)
 			}
 			next++
 		}
-		if err := r.add(o.partition, o.record, 1, o.size); err != nil {
+		if err := r.add(o.partition, o.record, 1, assigned, o.size); err != nil {
 			return err
 		}
 	}
@@ -115,7 +116,7 @@ func (r *reader) turn(n int64) int32 {
 // addKey adds a key's lines to its partition, or to all of them in turn where the key does not decide.
 func (r *reader) addKey(partition int32, key []byte, lines int64) error {
 	add := func(partition int32, lines int64) error {
-		return r.add(partition, source.Record{Timestamp: -1, Key: key}, lines, lines*int64(len(key)+1))
+		return r.add(partition, source.Record{Timestamp: -1, Key: key}, lines, lines, lines*int64(len(key)+1))
 	}
 	if partition >= 0 {
 		return add(partition, lines)
@@ -130,8 +131,8 @@ func (r *reader) addKey(partition int32, key []byte, lines int64) error {
 	return nil
 }
 
-// add appends a record, as often as it counts, to its partition.
-func (r *reader) add(partition int32, rec source.Record, count, size int64) error {
+// add appends a record, as often as it counts, to its partition, which assigned of them did not name.
+func (r *reader) add(partition int32, rec source.Record, count, assigned, size int64) error {
 	if !r.wanted[partition] {
 		return nil
 	}
@@ -142,6 +143,7 @@ func (r *reader) add(partition int32, rec source.Record, count, size int64) erro
 		p.counts = append(p.counts, count)
 	}
 	p.next += count
+	p.placed += assigned
 	p.bytes += size
 	if len(p.records) == batchRecords {
 		return r.handOn(partition)
