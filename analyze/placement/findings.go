@@ -160,10 +160,19 @@ func (pl *Placement) unexplained() []finding.Finding {
 			Do: "Check whether the producer's partitioner ignores keys; there is no order per key.",
 		}}
 	}
-	what := []string{fmt.Sprintf("About %s of keyed records fit no known partitioner at %d partitions or fewer", finding.Percent(share), pl.NumPartitions)}
+	var what []string
+	of := " of keyed records"
+	switch rest := fmt.Sprintf("fit no known partitioner at %d partitions or fewer", pl.NumPartitions); {
+	case share >= tolerated:
+		what, of = append(what, fmt.Sprintf("About %s of keyed records %s", finding.Percent(share), rest)), ""
+	case pl.Other.Keys.Share >= tolerated:
+		what = append(what, fmt.Sprintf("About %s of keys, with less than %s of keyed records, %s",
+			finding.Percent(pl.Other.Keys.Share), finding.Percent(tolerated), rest))
+	}
 	for i := range pl.Writers {
 		if w := &pl.Writers[i]; w.Fixed >= 0 {
-			what = append(what, fmt.Sprintf("%s are in partition %d whatever their key", finding.Percent(w.Records.Share), w.Fixed))
+			what = append(what, fmt.Sprintf("%s%s are in partition %d whatever their key", finding.Percent(w.Records.Share), of, w.Fixed))
+			of = ""
 		}
 	}
 	return []finding.Finding{{
