@@ -335,7 +335,7 @@ func (pl *Placement) answer() {
 	named, matters, unsure := 0, 0, false
 	for at := range pl.Writers {
 		w := &pl.Writers[at]
-		if w.Fixed > 0 {
+		if w.Fixed > 0 { // partition 0 is where the clients of class constant-0 put every key: that is a partitioner
 			matters++
 			continue
 		}
