@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"keyspread/analyze/internal/parallel"
 	"keyspread/partitioner"
 )
 
@@ -263,7 +264,7 @@ func (d *detector) alike(w *writer) (ids []int, unsure bool) {
 	want := d.predict(w.hypothesis, d.ev.pairs)
 	static := partitioner.Alike(d.placers[w.placer].id, w.n, d.ascii)
 	same := make([]bool, len(d.placers))
-	each(len(d.placers), func(i int) {
+	parallel.Each(len(d.placers), func(i int) {
 		same[i] = i != w.placer && (d.placers[i].past || w.n == d.ev.n && w.over == WholeKey) && d.agrees(i, w, want)
 	})
 	for i, ok := range same {

@@ -3,10 +3,9 @@ package placement
 import (
 	"cmp"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 
+	"keyspread/analyze/internal/parallel"
 	"keyspread/partitioner"
 )
 
@@ -134,7 +133,7 @@ func (d *detector) search(pairs []pair) []scored {
 	}
 	logObserved := d.logObserved(pairs)
 	found := make([][]scored, len(d.placers))
-	each(len(d.placers), func(i int) {
+	parallel.Each(len(d.placers), func(i int) {
 		for _, over := range d.overs {
 			found[i] = append(found[i], d.weigh(i, over, pairs, logObserved)...)
 		}
@@ -287,7 +286,7 @@ func (d *detector) predict(h hypothesis, pairs []pair) []int32 {
 	}
 	pt := d.placers[h.placer].pt
 	const chunk = 8192
-	each((len(pairs)+chunk-1)/chunk, func(c int) {
+	parallel.Each((len(pairs)+chunk-1)/chunk, func(c int) {
 		from, to := c*chunk, min((c+1)*chunk, len(pairs))
 		placeAll(pt, h, pairs[from:to], out[from:to])
 	})
@@ -319,22 +318,4 @@ func placeAll(pt partitioner.Partitioner, h hypothesis, pairs []pair, out []int3
 			out[i] = -1
 		}
 	}
-}
-
-// each calls f for 0 to n-1 on as many goroutines as there are processors.
-func each(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := range next {
-				f(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"keyspread/analyze/internal/parallel"
 	"keyspread/analyze/placement/keyform"
 	"keyspread/analyze/profile/sketch"
 )
@@ -103,7 +104,7 @@ func recognise(ev *evidence) *recognised {
 	r.context = keyform.Learn(some)
 	r.keys = make([]keyform.Key, len(r.at))
 	const chunk = 1024
-	each((len(r.at)+chunk-1)/chunk, func(c int) {
+	parallel.Each((len(r.at)+chunk-1)/chunk, func(c int) {
 		for i := c * chunk; i < min((c+1)*chunk, len(r.at)); i++ {
 			r.keys[i] = r.context.Recognise(ev.pairs[r.at[i]].key)
 		}

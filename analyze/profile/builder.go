@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/zeebo/xxh3"
 
+	"keyspread/analyze/internal/parallel"
 	"keyspread/analyze/source"
 )
 
@@ -105,7 +104,7 @@ func (b *Builder) Profile(cov []source.Coverage) (*Profile, error) {
 		coverage[c.Partition] = c
 	}
 	errs := make([]error, len(b.parts))
-	eachOf(len(b.parts), func(i int) { errs[i] = b.parts[i].finish(b.placing) })
+	parallel.Each(len(b.parts), func(i int) { errs[i] = b.parts[i].finish(b.placing) })
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -139,24 +138,6 @@ func (p *Partition) endAt(position int64) {
 		p.Spans[i].End = min(p.Spans[i].End, position)
 	}
 	p.Spans = slices.DeleteFunc(p.Spans, func(s source.Span) bool { return s.Start >= s.End })
-}
-
-// eachOf calls f for 0 to n-1, on as many goroutines as there are processors.
-func eachOf(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := range next {
-				f(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
 }
 
 // partBuilder counts one partition.

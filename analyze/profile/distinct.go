@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"keyspread/analyze/internal/parallel"
 	"keyspread/analyze/profile/sketch"
 )
 
@@ -172,7 +173,7 @@ func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 	}
 	out := make([]Placed, len(p.Partitions))
 	errs := make([]error, len(p.Partitions))
-	eachOf(len(p.Partitions), func(i int) {
+	parallel.Each(len(p.Partitions), func(i int) {
 		part := &p.Partitions[i]
 		sum := pl.partition(part.ID)
 		if errs[i] = sum.addTable(part.keys, func(*entry) {}); errs[i] != nil {

@@ -3,6 +3,8 @@ package profile
 import (
 	"bytes"
 	"cmp"
+
+	"keyspread/analyze/internal/parallel"
 )
 
 // Moments are sums over the keys that one partition's table holds, of their lower counts.
@@ -41,7 +43,7 @@ func (p *Profile) survey() *survey {
 	if top > 0 {
 		s.sampled = make([][]int32, len(p.Partitions))
 	}
-	eachOf(len(p.Partitions), func(i int) {
+	parallel.Each(len(p.Partitions), func(i int) {
 		part, m := &p.Partitions[i], &s.moments[i]
 		for j := range part.NumKeys() {
 			w := part.weightOf(part.keys.entry(j))
