@@ -279,13 +279,14 @@ func (d *detector) alike(w *writer) (ids []int, unsure bool) {
 // agrees reports whether placer i gives every pair's key the wanted partition.
 func (d *detector) agrees(i int, w *writer, want []int32) bool {
 	h := hypothesis{placer: i, over: w.over, n: w.n}
-	out := make([]int32, 64)
-	for from := 0; from < len(want); from += len(out) {
-		to := min(len(want), from+len(out))
+	out := make([]int32, min(len(want), chunk))
+	for from, size := 0, 64; from < len(want); size = min(2*size, chunk) { // most differ within the first keys
+		to := min(len(want), from+size)
 		placeAll(d.placers[i].pt, h, d.ev.pairs[from:to], out[:to-from])
 		if !slices.Equal(out[:to-from], want[from:to]) {
 			return false
 		}
+		from = to
 	}
 	return true
 }

@@ -166,7 +166,7 @@ func (d *detector) weigh(at int, over Over, pairs []pair, logObserved []float64)
 		if over != WholeKey {
 			return nil
 		}
-		counts = counts[len(counts)-1:]
+		return d.weighOne(nil, hypothesis{placer: at, over: over, n: d.ev.n}, pairs, logObserved)
 	}
 	hits := make([]int, len(counts))
 	worth := make([]float64, len(counts))
@@ -194,14 +194,31 @@ func (d *detector) weigh(at int, over Over, pairs []pair, logObserved []float64)
 	}
 	var found []scored
 	for j, m := range counts {
-		gain := gainOf(hits[j], len(pairs), worth[j])
-		if gain <= 0 {
-			continue
-		}
-		h := hypothesis{placer: at, over: over, n: m}
-		found = append(found, scored{h, hits[j], len(pairs), gain, gain + math.Log(d.prior(h))})
+		found = d.scored(found, hypothesis{placer: at, over: over, n: m}, hits[j], len(pairs), worth[j])
 	}
 	return found
+}
+
+// weighOne appends to found the score of one hypothesis, whose keys are placed many at a time.
+func (d *detector) weighOne(found []scored, h hypothesis, pairs []pair, logObserved []float64) []scored {
+	most := min(math.Log(float64(h.n)), d.placers[h.placer].maxLog)
+	hits, worth := 0, 0.0
+	for i, p := range d.predict(h, pairs) {
+		if p == pairs[i].partition {
+			hits++
+			worth += min(most, logObserved[p])
+		}
+	}
+	return d.scored(found, h, hits, len(pairs), worth)
+}
+
+// scored appends a hypothesis to found when it has a gain; see gainOf.
+func (d *detector) scored(found []scored, h hypothesis, hits, pairs int, worth float64) []scored {
+	gain := gainOf(hits, pairs, worth)
+	if gain <= 0 {
+		return found
+	}
+	return append(found, scored{h, hits, pairs, gain, gain + math.Log(d.prior(h))})
 }
 
 // weighAgain scores the given hypotheses on other pairs than they were found by, best first.
@@ -209,17 +226,7 @@ func (d *detector) weighAgain(found []scored, pairs []pair) []scored {
 	logObserved := d.logObserved(pairs)
 	var again []scored
 	for _, s := range found {
-		most := min(math.Log(float64(s.n)), d.placers[s.placer].maxLog)
-		hits, worth := 0, 0.0
-		for i, p := range d.predict(s.hypothesis, pairs) {
-			if p == pairs[i].partition {
-				hits++
-				worth += min(most, logObserved[p])
-			}
-		}
-		if gain := gainOf(hits, len(pairs), worth); gain > 0 {
-			again = append(again, scored{s.hypothesis, hits, len(pairs), gain, gain + math.Log(d.prior(s.hypothesis))})
-		}
+		again = d.weighOne(again, s.hypothesis, pairs, logObserved)
 	}
 	slices.SortStableFunc(again, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	return again
@@ -285,7 +292,6 @@ func (d *detector) predict(h hypothesis, pairs []pair) []int32 {
 		return out
 	}
 	pt := d.placers[h.placer].pt
-	const chunk = 8192
 	parallel.Each((len(pairs)+chunk-1)/chunk, func(c int) {
 		from, to := c*chunk, min((c+1)*chunk, len(pairs))
 		placeAll(pt, h, pairs[from:to], out[from:to])
@@ -293,28 +299,19 @@ func (d *detector) predict(h hypothesis, pairs []pair) []int32 {
 	return out
 }
 
-// batcher is a partitioner that answers many keys at a time, such as a child process.
-type batcher interface {
-	PlaceBatch(keys [][]byte, counts, out []int32, keyed []bool) error
-}
+// chunk is how many keys a partitioner is asked for at a time.
+const chunk = 8192
 
+// placeAll writes the partitions of the pairs' keys under a hypothesis, -1 where it has none and, when the partitioner
+// fails, everywhere.
 func placeAll(pt partitioner.Partitioner, h hypothesis, pairs []pair, out []int32) {
-	counts := []int32{h.n}
-	if b, ok := pt.(batcher); ok {
-		keys := make([][]byte, len(pairs))
-		for i := range pairs {
-			keys[i] = pairs[i].key // only over the whole key, see weigh
-		}
-		if err := b.PlaceBatch(keys, counts, out, make([]bool, len(keys))); err != nil && !partitioner.Unplaced(err) {
-			for i := range out {
-				out[i] = -1
-			}
-		}
-		return
-	}
+	keys := make([][]byte, len(pairs))
 	for i := range pairs {
-		key, ok := h.over.Of(pairs[i].key)
-		if !ok || !place(pt, key, counts, out[i:i+1]) {
+		keys[i], _ = h.over.Of(pairs[i].key)
+	}
+	failed := partitioner.PlaceAll(pt, keys, []int32{h.n}, out, make([]bool, len(keys))) != nil
+	for i := range out {
+		if failed || keys[i] == nil { // no part to hash; a pair's key is never null
 			out[i] = -1
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"keyspread/analyze/finding"
@@ -474,6 +475,44 @@ func (b lastByte) PlaceBatch(keys [][]byte, counts, out []int32, keyed []bool) e
 		keyed[i], _ = b.Place(k, counts, out[i*len(counts):(i+1)*len(counts)])
 	}
 	return nil
+}
+
+// TestFurtherTrips: a partitioner that answers many keys at a time, as a child process does, is asked so wherever keys are
+// placed; key by key, the search alone would take 4,096 trips.
+func TestFurtherTrips(t *testing.T) {
+	t.Parallel()
+	own := &trips{}
+	tp := newTopic(12)
+	tp.write(t, lastByte{}, 12, someKeys(3, 20_000)...)
+	for _, k := range someKeys(4, 20_000) {
+		tp.put(5, append(k, '.'), 1)
+	}
+	cfg := DefaultConfig()
+	cfg.Further = []partitioner.Partitioner{own}
+	pl := Judge(tp.profile(t, profile.DefaultConfig()), cfg)
+	if len(pl.Writers) != 2 || !slices.ContainsFunc(pl.Writers, func(w Writer) bool { return w.Partitioner == own.ID() }) {
+		t.Errorf("%s; want %s and partition 5", pl.summary(), own.ID())
+	}
+	// 40,000 keys are 5 trips of 8,192; a search is one of at most 4,096. It takes 19.
+	if one, many := own.one.Load(), own.many.Load(); one > 0 || many == 0 || many > 40 {
+		t.Errorf("%d trips for one key and %d for many, want none and at most 40", one, many)
+	}
+}
+
+// trips is lastByte behind a counter of how often it is asked.
+type trips struct {
+	lastByte
+	one, many atomic.Int64
+}
+
+func (c *trips) Place(key []byte, counts, out []int32) (bool, error) {
+	c.one.Add(1)
+	return c.lastByte.Place(key, counts, out)
+}
+
+func (c *trips) PlaceBatch(keys [][]byte, counts, out []int32, keyed []bool) error {
+	c.many.Add(1)
+	return c.lastByte.PlaceBatch(keys, counts, out, keyed)
 }
 
 // TestSampled compares a part of the keys only, exact and bounded, and must cover the truth.
