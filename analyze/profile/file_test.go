@@ -247,6 +247,56 @@ func TestMergeRanges(t *testing.T) {
 	}
 }
 
+// Of ranges that lie between one another the earliest and the latest time of a key stay, and so they do in any order. Of
+// others they are those of the first and the last offset, whatever the clocks of the producers said.
+func TestMergeTimes(t *testing.T) {
+	profileOf := func(spans []source.Span, times ...int64) *Profile {
+		plan := &source.Plan{
+			Topic: "orders", NumPartitions: 1, Partitions: []source.Partition{{ID: 0}}, Spans: spans, Range: "earliest..latest",
+		}
+		b, err := NewBuilder(plan, config(1<<30))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range times {
+			span := spans[min(i, len(spans)-1)]
+			r := source.Record{Offset: span.Start + int64(i/len(spans)), Timestamp: at, Key: []byte("key")}
+			if err := b.Batch(&source.Batch{Records: []source.Record{r}, Next: r.Offset + 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := b.Profile(coverage(plan))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		name        string
+		a, b        *Profile
+		first, last int64
+	}{
+		{
+			"between", profileOf([]source.Span{{Start: 0, End: 30}, {Start: 50, End: 60}}, 100, 900),
+			profileOf([]source.Span{{Start: 30, End: 50}}, 500), 100, 900,
+		},
+		{
+			"apart", profileOf([]source.Span{{Start: 0, End: 30}}, 700, 900),
+			profileOf([]source.Span{{Start: 30, End: 50}}, 500), 700, 500,
+		},
+	} {
+		for _, order := range [][]*Profile{{tt.a, tt.b}, {tt.b, tt.a}} {
+			m, err := Merge(order...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k := m.Partitions[0].key(0); k.First != tt.first || k.Last != tt.last {
+				t.Errorf("%s: first %d, last %d, want %d and %d", tt.name, k.First, k.Last, tt.first, tt.last)
+			}
+		}
+	}
+}
+
 func TestMergeRefused(t *testing.T) {
 	s := keyed("a", 2, 1000, 1, uniform(50))
 	p := func(change func(cfg *Config, plan *source.Plan)) *Profile {

@@ -19,7 +19,8 @@ import (
 //
 // It refuses profiles of different topics, partition counts, isolation levels, assumed partitioners or candidates, and
 // ranges that overlap. Counts add; a key that only one of two bounded tables of a partition holds may have had in the
-// other what that one has forgotten. The result's tables hold all keys of the parts: no key is let go to save memory.
+// other what that one has forgotten. The result's tables hold all keys of the parts: no key is let go to save memory. Times
+// of a key's first and last record are in offset order, or by time where ranges of a partition lie between others'.
 func Merge(profiles ...*Profile) (*Profile, error) {
 	if len(profiles) == 0 {
 		return nil, errors.New("merging no profiles: name at least one")
@@ -209,6 +210,7 @@ func joinTables(parts []*Partition, j *Partition) *table {
 			_ = t.sample.hll.Merge(p.HLL()) // all have the same number of registers
 		}
 	}
+	apart := areApart(parts)
 	lost := []Weight{} // by entry of t
 	for _, p := range parts {
 		for i := range p.NumKeys() {
@@ -222,10 +224,10 @@ func joinTables(parts []*Partition, j *Partition) *table {
 			to := t.entry(at)
 			to.records += e.records
 			to.bytes += e.bytes
-			if e.first >= 0 && to.first < 0 {
+			if e.first >= 0 && (to.first < 0 || !apart && e.first < to.first) {
 				to.first = e.first
 			}
-			if e.last >= 0 {
+			if e.last >= 0 && (apart || e.last > to.last) {
 				to.last = e.last
 			}
 		}
@@ -259,6 +261,22 @@ func joinTables(parts []*Partition, j *Partition) *table {
 	}
 	t.errs = append(t.errs, j.Missing)
 	return t
+}
+
+// areApart reports whether the records of each part, given by start, come after all of the part before. Where they do not,
+// whose record of a key came first or last is not known, and times decide.
+func areApart(parts []*Partition) bool {
+	last := int64(-1)
+	for _, p := range parts {
+		if p.FirstOffset < 0 {
+			continue
+		}
+		if p.FirstOffset <= last {
+			return false
+		}
+		last = p.LastOffset
+	}
+	return true
 }
 
 // find returns the index of a key's entry, or -1.
