@@ -26,6 +26,7 @@ type Config struct {
 	Further     []partitioner.Partitioner // the user's own, compared with the placement beside the known ones
 	Plans       []plan.To                 // simulated and reported, in this order
 	Candidates  []plan.To                 // kept exact beside them, for later questions to the profile
+	Multiples   bool                      // so are 2, 3 and 4 times the topic's count, as far as they take little room
 	Skew        skew.Config
 	Sample      *sample.Config // nil: read everything
 	SampleOver  int64          // sample only ranges of more bytes on disk; 0: always
@@ -238,12 +239,8 @@ func (r *Result) stop(err error) {
 func candidates(cfg Config, n int32) []profile.CandidateSpec {
 	var specs []profile.CandidateSpec
 	seen := map[profile.Candidate]bool{{Partitioner: cfg.Partitioner.ID(), NumPartitions: n}: true}
-	lists := [][]plan.To{cfg.Plans, cfg.Candidates}
-	if cfg.Auto {
-		lists = append(lists, commonClasses(cfg.Plans))
-	}
-	for _, list := range lists {
-		for _, to := range list {
+	add := func(tos ...plan.To) {
+		for _, to := range tos {
 			spec := resolve(to, cfg.Partitioner, n)
 			id := profile.Candidate{Partitioner: spec.Partitioner.ID(), NumPartitions: spec.NumPartitions}
 			if !seen[id] {
@@ -252,25 +249,47 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 			}
 		}
 	}
+	add(cfg.Plans...)
+	add(cfg.Candidates...)
+	if cfg.Auto { // the partitioner that the keys will show is not known yet
+		add(underCommon(plan.To{})...)
+		for _, to := range slices.Concat(cfg.Plans, cfg.Candidates) {
+			if to.Partitioner == nil {
+				add(underCommon(to)...)
+			}
+		}
+	}
+	if !cfg.Multiples {
+		return specs
+	}
+	loads := int64(0)
+	for times := int64(2); times <= 4 && times*int64(n) <= plan.MaxPartitions; times++ {
+		to := plan.To{NumPartitions: int32(times) * n}
+		tos := []plan.To{to}
+		if cfg.Auto {
+			tos = append(tos, underCommon(to)...)
+		}
+		if loads += int64(n) * int64(to.NumPartitions) * int64(len(tos)); loads > mostLoads {
+			break
+		}
+		add(tos...)
+	}
 	return specs
 }
+
+// mostLoads is how many loads, of a partition in a candidate's partition, are kept unasked: 4 MiB. The topic's count
+// decides, not how many of its partitions are read, so that shards have the same candidates.
+const mostLoads = 1 << 18
 
 // common are the mappings of nearly all producers beside Java's, for topics with too many keys to place them later.
 var common = []string{"crc32u", "fnv1a_abs", "fnv1a_mask", "murmur2u"}
 
-// commonClasses are the plans, and the topic as it is, under the common mappings.
-func commonClasses(plans []plan.To) []plan.To {
+// underCommon is a candidate under each of the common mappings.
+func underCommon(to plan.To) []plan.To {
 	var tos []plan.To
 	for _, class := range partitioner.Classes() {
-		if !slices.Contains(common, class.ID) {
-			continue
-		}
-		pt := class.Partitioner()
-		tos = append(tos, plan.To{Partitioner: pt})
-		for _, to := range plans {
-			if to.Partitioner == nil {
-				tos = append(tos, plan.To{Partitioner: pt, NumPartitions: to.NumPartitions})
-			}
+		if slices.Contains(common, class.ID) {
+			tos = append(tos, plan.To{Partitioner: class.Partitioner(), NumPartitions: to.NumPartitions})
 		}
 	}
 	return tos

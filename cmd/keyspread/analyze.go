@@ -46,7 +46,7 @@ type judgeFlags struct {
 func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.partitioner.register(cmd)
-	flags.StringSliceVar(&f.candidates, "candidates", nil, "partition `counts` to keep exact figures for, whatever the number of keys")
+	flags.StringSliceVar(&f.candidates, "candidates", nil, "`counts` that plan can be asked for later, whatever the number of keys, or COUNT=PARTITIONER (default with --save-profile: 2, 3 and 4 times the topic's)")
 	flags.StringVar(&f.memory, "memory", "1GiB", "`bytes` for counting keys; beyond them counts carry bounds")
 	flags.BoolVar(&f.verifyKeys, "verify-keys", false, "compare key bytes instead of trusting a 128-bit hash")
 	flags.Float64Var(&f.hotRatio, "hot-ratio", 1.5, "a key is hot when it alone lifts its partition above this `ratio` to the mean")
@@ -79,9 +79,10 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 	if cfg.Profile.Memory < profile.MinMemory {
 		return cfg, nil, fmt.Errorf("--memory %s is too little for key tables: give at least %d bytes", f.memory, profile.MinMemory)
 	}
-	if cfg.Candidates, err = parseCounts("--candidates", f.candidates); err != nil {
+	if cfg.Candidates, err = parseCandidates(f.candidates); err != nil {
 		return cfg, nil, err
 	}
+	cfg.Multiples = f.saveProfile != "" && len(f.candidates) == 0
 	if cfg.Shard, err = parseShard(f.shard); err != nil {
 		return cfg, nil, err
 	}
@@ -117,6 +118,30 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 		outputs = []reports.Output{{Format: reports.Text}}
 	}
 	return cfg, outputs, cfg.Validate()
+}
+
+// parseCandidates reads COUNT, COUNT=PARTITIONER and, for the topic's own count, =PARTITIONER.
+func parseCandidates(list []string) ([]plan.To, error) {
+	var tos []plan.To
+	for _, s := range list {
+		count, name, named := strings.Cut(strings.TrimSpace(s), "=")
+		to := plan.To{}
+		if count != "" || !named {
+			counts, err := parseCounts("--candidates", []string{count})
+			if err != nil {
+				return nil, err
+			}
+			to = counts[0]
+		}
+		if named {
+			var err error
+			if to.Partitioner, err = partitioner.Parse(name); err != nil {
+				return nil, fmt.Errorf("--candidates %s: %w", s, err)
+			}
+		}
+		tos = append(tos, to)
+	}
+	return tos, nil
 }
 
 func parseCounts(flag string, list []string) ([]plan.To, error) {
