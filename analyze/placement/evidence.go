@@ -75,16 +75,16 @@ func (ev *evidence) collectExact(p *profile.Profile, heaviest int, ranks func([]
 			}
 		}
 	}
-	var ranked, isHeavy bool
 	for i := range p.Partitions {
-		p.Partitions[i].EachKeyOf(func(key []byte, w profile.Weight) bool {
+		p.Partitions[i].EachKey(func(key []byte, w profile.Weight, whole func() profile.Key) {
 			if len(key) == 0 {
-				return false
+				return
 			}
 			ev.counted += w.Records
-			ranked, isHeavy = ranks(key), w.Records >= least && heavy[string(key)]
-			return ranked || isHeavy
-		}, func(k profile.Key) { ev.add(k, ranked, isHeavy) })
+			if ranked, isHeavy := ranks(key), w.Records >= least && heavy[string(key)]; ranked || isHeavy {
+				ev.add(whole(), ranked, isHeavy)
+			}
+		})
 	}
 }
 

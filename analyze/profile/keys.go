@@ -58,23 +58,17 @@ func (p *Partition) NumKeys() int {
 	return p.keys.n
 }
 
-// EachKey calls f for each key of the partition until f returns false. Keys come in the order in which they were first
-// seen (in bounded mode: since they last entered the table). Key bytes are the profile's and must not be changed.
-func (p *Partition) EachKey(f func(Key) bool) {
-	for i := range p.NumKeys() {
-		if !f(p.key(i)) {
-			return
-		}
-	}
-}
-
-// EachKeyOf calls f for each key of the partition that wanted holds for, in the order of [Partition.EachKey]. wanted gets a
-// key's bytes and lower counts, which is all that most keys are looked at for.
-func (p *Partition) EachKeyOf(wanted func(key []byte, w Weight) bool, f func(Key)) {
-	for i := range p.NumKeys() {
-		if e := p.keys.entry(i); wanted(p.keys.keyOf(e), p.weightOf(e)) {
-			f(p.key(i))
-		}
+// EachKey calls f for each key of the partition, with the weight that is its lower bound. Keys come in the order in which
+// they were first seen (in bounded mode: since they last entered the table). Key bytes are the profile's and must not be
+// changed. whole returns all that is known of the key, which costs more, and is of that key during the call only.
+//
+// Nothing is allocated per key.
+func (p *Partition) EachKey(f func(key []byte, w Weight, whole func() Key)) {
+	i := 0
+	whole := func() Key { return p.key(i) }
+	for ; i < p.NumKeys(); i++ {
+		e := p.keys.entry(i)
+		f(p.keys.keyOf(e), p.weightOf(e), whole)
 	}
 }
 

@@ -29,14 +29,13 @@ func TestExactEqualsPlainMaps(t *testing.T) {
 			checkTotals(t, p, s)
 			entries := 0
 			for i := range p.Partitions {
-				p.Partitions[i].EachKey(func(k Key) bool {
+				for _, k := range keysOf(&p.Partitions[i]) {
 					entries++
 					want := tr.keys[string(k.Key)][k.Partition]
 					if k.Lo != want || k.Hi != want || k.Partition != int32(i) {
-						t.Errorf("key %q in partition %d: %v..%v, want %v", k.Key, i, k.Lo, k.Hi, want)
+						t.Fatalf("key %q in partition %d: %v..%v, want %v", k.Key, i, k.Lo, k.Hi, want)
 					}
-					return !t.Failed()
-				})
+				}
 			}
 			wantEntries, several := 0, int64(0)
 			for _, in := range tr.keys {
@@ -201,14 +200,16 @@ func TestBoundsHold(t *testing.T) {
 				if part.Mode == Exact && part.Missing != (Weight{}) {
 					t.Errorf("partition %d is exact but misses %v", i, part.Missing)
 				}
-				part.EachKey(func(k Key) bool {
+				for _, k := range keysOf(part) {
 					checkBounds(t, fmt.Sprintf("key %.20q in partition %d", k.Key, i), k.Lo, k.Hi, tr.keys[string(k.Key)][k.Partition])
 					if held[string(k.Key)] == nil {
 						held[string(k.Key)] = map[int32]bool{}
 					}
 					held[string(k.Key)][k.Partition] = true
-					return !t.Failed()
-				})
+					if t.Failed() {
+						return
+					}
+				}
 			}
 			missing := p.Missing()
 			for k, in := range tr.keys {
@@ -278,10 +279,9 @@ func dump(p *Profile) []string {
 	out := []string{fmt.Sprintf("%+v %+v %+v", p.Candidates, p.Distinct(), p.Missing())}
 	for i := range p.Partitions {
 		part := p.Partitions[i]
-		part.EachKey(func(k Key) bool {
+		for _, k := range keysOf(&part) {
 			out = append(out, fmt.Sprintf("%+v", k))
-			return true
-		})
+		}
 		part.keys = nil
 		out = append(out, fmt.Sprintf("%+v", part))
 	}
