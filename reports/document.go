@@ -463,7 +463,7 @@ func partitionSection(r *Report, d detail) section {
 	if d.wide {
 		form = finding.Count
 	}
-	most := 0.0
+	most, doubt := 0.0, false
 	for _, p := range ps {
 		most = max(most, p.RecordShare)
 	}
@@ -473,7 +473,8 @@ func partitionSection(r *Report, d detail) section {
 			keys = form(*p.DistinctKeys)
 		}
 		if p.TopKey != nil {
-			top, of = p.TopKey.Key.shown(), percentOf(p.TopKey.Share)
+			top, of = p.TopKey.shown(&p), percentOf(p.TopKey.heaviest(&p))
+			doubt = doubt || p.TopKey.Most != nil && !p.TopKey.Certain
 		}
 		cells := []string{
 			strconv.Itoa(int(p.Partition)), form(p.Records), finding.Percent(p.RecordShare), bar(p.RecordShare, most, d),
@@ -498,6 +499,9 @@ func partitionSection(r *Report, d detail) section {
 		b.notes = []string{fmt.Sprintf("… %d more, between %s and %s of records each.", len(rest),
 			finding.Percent(rest[len(rest)-1].RecordShare), finding.Percent(rest[0].RecordShare))}
 	}
+	if doubt {
+		b.notes = append(b.notes, "Counts are bounded: where the top key is not certain, of it is what the heaviest key has, whichever it is.")
+	}
 	if isEstimated(r) {
 		b.notes = append(b.notes, partitionsNote(r.Sample, d))
 	}
@@ -510,6 +514,27 @@ func textOr(s *string, other string) string {
 		return other
 	}
 	return *s
+}
+
+// shown names the key as the heaviest of its partition only where it is that for certain, and not at all where a key that
+// was not counted can have more.
+func (k *PartitionTopKey) shown(p *Partition) string {
+	switch {
+	case k.Certain || k.Most == nil:
+		return k.Key.shown()
+	case k.Records != nil && p.MissingKey != nil && k.Records.Lo > p.MissingKey.Records:
+		return "perhaps " + k.Key.shown()
+	}
+	return "cannot tell"
+}
+
+// heaviest is the share of the partition's records that its heaviest key has, whichever that is.
+func (k *PartitionTopKey) heaviest(p *Partition) *ShareRange {
+	if k.Certain || k.Most == nil || k.Records == nil {
+		return k.Share
+	}
+	of := ratios(Range{k.Records.Lo, *k.Most}, p.Records)
+	return &of
 }
 
 func partitionCoverageText(c PartitionCoverage) string {

@@ -330,11 +330,12 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		out.DistinctKeys = &n
 	}
 	if top, ok := p.Heaviest(); ok {
-		part := b.keyPart(top.Key, &top)
-		out.TopKey = &PartitionTopKey{Key: b.keys.key(top.Key), Records: part.Records, Bytes: part.Bytes}
+		part := b.keyPart(top.Key.Key, &top.Key)
+		out.TopKey = &PartitionTopKey{Key: b.keys.key(top.Key.Key), Certain: top.Certain, Records: part.Records, Bytes: part.Bytes}
 		if b.sampled != nil {
-			out.TopKey.Share = b.sampled.partitionShare(p.ID, top.Key, profile.Records, p.Total.Records)
+			out.TopKey.Share = b.sampled.partitionShare(p.ID, top.Key.Key, profile.Records, p.Total.Records)
 		} else {
+			out.TopKey.Most = &top.Most
 			of := ratios(*part.Records, p.Total.Records)
 			out.TopKey.Share = &of
 		}

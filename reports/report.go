@@ -244,7 +244,7 @@ type Partition struct {
 	CountMode      string            `json:"count_mode"`
 	DistinctKeys   *int64            `json:"distinct_keys"`       // null unless exact
 	MissingKey     *Weight           `json:"largest_missing_key"` // null in a sample
-	TopKey         *PartitionTopKey  `json:"top_key"`             // heaviest in records; null without a key
+	TopKey         *PartitionTopKey  `json:"top_key"`             // most records by their lower bound; null without a key
 	Peak           *Peak             `json:"peak"`
 	Sampled        *PartitionSample  `json:"sampled"` // null unless sampled
 	Coverage       PartitionCoverage `json:"coverage"`
@@ -257,13 +257,15 @@ type SizeBucket struct {
 	Records int64 `json:"records"`
 }
 
-// PartitionTopKey is the heaviest key of a partition. How heavy is null in a sample that cannot tell: the key was seen
-// in other partitions too, or too seldom.
+// PartitionTopKey is the key of a partition with the most records by their lower bound. How heavy is null in a sample that
+// cannot tell: the key was seen in other partitions too, or too seldom.
 type PartitionTopKey struct {
 	Key     Key         `json:"key"`
+	Certain bool        `json:"certain"` // no other key of the partition can have more records; false in a sample
 	Records *Range      `json:"records"`
 	Bytes   *Range      `json:"bytes"`
-	Share   *ShareRange `json:"share"` // of the partition's records
+	Share   *ShareRange `json:"share"`        // of the partition's records
+	Most    *int64      `json:"most_records"` // that no key of the partition exceeds; null in a sample
 }
 
 // PartitionCoverage says what was read of one partition.

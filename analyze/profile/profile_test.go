@@ -232,6 +232,68 @@ func TestBoundsHold(t *testing.T) {
 	}
 }
 
+// Only the heaviest key of a partition is certain to be that, and none has more than said; a second read makes more of them
+// certain.
+func TestHeaviest(t *testing.T) {
+	var other, bounded, refined int // keys named that another one outweighs; certain ones of bounded tables
+	for _, s := range streams() {
+		tr := s.truth(nil)
+		most := map[int32]int64{}
+		for _, in := range tr.keys {
+			for id, w := range in {
+				most[id] = max(most[id], w.Records)
+			}
+		}
+		check := func(p *Profile) (certain int) {
+			for i := range p.Partitions {
+				part := &p.Partitions[i]
+				top, ok := part.Heaviest()
+				if ok != (part.NumKeys() > 0) {
+					t.Fatalf("%s: partition %d of %d keys: found %v", s.name, part.ID, part.NumKeys(), ok)
+				}
+				if !ok {
+					continue
+				}
+				has := tr.keys[string(top.Key.Key)][part.ID].Records
+				if top.Most < most[part.ID] || part.Mode == Exact && (!top.Certain || top.Most != has) {
+					t.Errorf("%s: partition %d, %v: %+v, want at most %d", s.name, part.ID, part.Mode, top, most[part.ID])
+				}
+				switch {
+				case has == most[part.ID]:
+				case top.Certain:
+					t.Errorf("%s: partition %d, %v: %q with %d is certain, another has %d", s.name, part.ID, part.Mode, top.Key.Key, has, most[part.ID])
+				default:
+					other++
+				}
+				if top.Certain && part.Mode == Bounded {
+					certain++
+				}
+			}
+			return certain
+		}
+		check(s.build(t, config(1<<30), 1))
+		p := s.build(t, config(MinMemory), 1)
+		bounded += check(p)
+		var keys [][]byte
+		for _, k := range p.Top(1000, Records) {
+			keys = append(keys, k.Key)
+		}
+		r, err := NewRefiner(p, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.feed(t, r, 1)
+		if err := r.Apply(); err != nil {
+			t.Fatal(err)
+		}
+		refined += check(p)
+	}
+	t.Logf("%d certain, %d after a second read; %d are not the heaviest", bounded, refined, other)
+	if other == 0 || bounded == 0 || refined < bounded {
+		t.Errorf("%d certain, %d after a second read; %d are not the heaviest", bounded, refined, other)
+	}
+}
+
 func checkBounds(t *testing.T, what string, lo, hi, want Weight) {
 	t.Helper()
 	if want.Records < lo.Records || want.Records > hi.Records || want.Bytes < lo.Bytes || want.Bytes > hi.Bytes {

@@ -67,16 +67,40 @@ func (k *Key) heavier(o *Key) bool {
 	) < 0
 }
 
+// Heaviest is the key of a partition with the most records by its lower bound. Where counts have bounds another one may
+// have more.
+type Heaviest struct {
+	Key
+	Certain bool  // no other key of the partition can have more records; false in a sample
+	Most    int64 // records that no key of the partition exceeds; an estimate in a sample
+}
+
 // Heaviest returns the key with the most records by its lower bound; false when the table holds none. Ties go by the
-// upper bound, then by the bounds in bytes, then by key bytes, smallest first. It costs one pass over the table.
-func (p *Partition) Heaviest() (top Key, ok bool) {
+// upper bound, then by the bounds in bytes, then by key bytes, smallest first. It is certain where its lower bound is at
+// least the upper bound of every other key, of those that the table does not hold too. It costs one pass over the table.
+func (p *Partition) Heaviest() (top Heaviest, ok bool) {
+	others := p.Missing.Records // the most another key can have
 	for i := range p.NumKeys() {
-		if ok && p.weightOf(p.keys.entry(i)).Records < top.Lo.Records {
+		e := p.keys.entry(i)
+		w := p.weightOf(e).Records
+		if ok && w < top.Lo.Records {
+			if p.Mode == Bounded {
+				others = max(others, w+p.keys.lost(e).Records)
+			}
 			continue // before its key is fetched, which few need
 		}
-		if k := p.key(i); !ok || k.heavier(&top) {
-			top, ok = k, true
+		switch k := p.key(i); {
+		case !ok:
+			top.Key, ok = k, true
+		case k.heavier(&top.Key):
+			others = max(others, top.Hi.Records)
+			top.Key = k
+		default:
+			others = max(others, k.Hi.Records)
 		}
 	}
+	keyed := p.Total.Records - p.NullKey.Records
+	top.Most = max(top.Lo.Records, min(keyed, max(others, top.Hi.Records)))
+	top.Certain = ok && p.Mode != Sampled && top.Lo.Records >= min(others, keyed)
 	return top, ok
 }
