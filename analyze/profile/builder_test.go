@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -233,6 +234,37 @@ func TestDistinctEstimates(t *testing.T) {
 	}
 	if all < 15/everyNth || outside > all/5 {
 		t.Errorf("%d of %d intervals of 95 %% do not hold the truth", outside, all)
+	}
+}
+
+// Estimates stay within what is certain: the keys that the tables hold, and the keyed records. Where nearly every record has
+// a key of its own every other estimate and most upper limits would pass them.
+func TestDistinctWithinCertain(t *testing.T) {
+	for seed := range uint64(20) {
+		s := keyed("distinct", 1+int(seed%3), 60_000, seed, func(_ *rand.Rand, i int) uint64 { return seed<<32 + uint64(i-i%50/49) })
+		for i := range s.recs {
+			if i%100 == 0 {
+				s.recs[i].Key = nil
+			}
+		}
+		p := s.build(t, config(MinMemory), 1)
+		n, records, held := int64(len(s.truth(nil).keys)), int64(0), int64(0)
+		check := func(what string, d Distinct, held, most int64) {
+			if d.Low < held || d.High > most || d.Low > d.Keys || d.Keys > d.High || d.SeveralHigh > d.High {
+				t.Errorf("seed %d, %s: %+v, want it within [%d, %d]", seed, what, d, held, most)
+			}
+		}
+		for i := range p.Partitions {
+			part := &p.Partitions[i]
+			keyed := part.Total.Records - part.NullKey.Records
+			records, held = records+keyed, held+int64(part.NumKeys())
+			check(fmt.Sprintf("partition %d", i), part.Distinct(), int64(part.NumKeys()), keyed)
+		}
+		d := p.Distinct()
+		check("topic", d, held, records)
+		if p.Mode() != Bounded || d.Exact || n > d.High {
+			t.Errorf("seed %d: %v, %+v, want at least %d keys", seed, p.Mode(), d, n)
+		}
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Distinct says how many keys a topic has. In exact mode Keys and SeveralPartitions are counts and the bounds equal
-// them. Otherwise they are estimates from the key sample, the bounds those of 95 % confidence, cut at what was seen.
+// them. Otherwise they are estimates from the key sample, the bounds those of 95 % confidence. Both are cut at what is
+// certain: no fewer than the tables hold, and no more than if each record that they do not count had a key of its own.
 type Distinct struct {
 	Keys              int64 // distinct keys, the empty key included, the null key not
 	SeveralPartitions int64 // of them, those with records in more than one partition
@@ -46,8 +47,10 @@ func (p *Profile) Distinct() Distinct {
 		seen += int64(len(entries))
 	}
 	held := -int64(len(sh.member) - len(sh.groups)) // keys in any table
-	for i := range p.Partitions {
+	var uncounted int64                             // records of keys that have left, or were not yet, in a table
+	for i, m := range p.Moments() {
 		held += int64(p.Partitions[i].NumKeys())
+		uncounted += p.Partitions[i].uncounted(m.Sum).Records
 	}
 	for _, g := range sh.groups {
 		if p.levelAt(g[0]) >= top {
@@ -57,8 +60,9 @@ func (p *Profile) Distinct() Distinct {
 	}
 	theta := math.Ldexp(1, -int(top))
 	d.SampleKeys = seen
-	d.Keys, d.Low, d.High = scaled(seen, theta, held)
-	d.SeveralPartitions, d.SeveralLow, d.SeveralHigh = scaled(several, theta, int64(len(sh.groups)))
+	d.Keys, d.Low, d.High = scaled(seen, theta, held, held+uncounted)
+	n := int64(len(sh.groups)) // each other one takes a record that no table counts
+	d.SeveralPartitions, d.SeveralLow, d.SeveralHigh = scaled(several, theta, n, min(n+uncounted, d.High))
 	if seen > 0 {
 		d.StdErr = math.Sqrt((1 - theta) / float64(seen))
 	}
@@ -69,17 +73,26 @@ func (p *Profile) Distinct() Distinct {
 const z95 = 1.959963984540054
 
 // scaled estimates a count from the s members that a sample of the fraction theta holds, given that there are at least
-// floor. A count of zero in the sample has the upper bound of the rule of three.
-func scaled(s int64, theta float64, floor int64) (estimate, low, high int64) {
+// floor and at most ceiling. A count of zero in the sample has the upper bound of the rule of three.
+func scaled(s int64, theta float64, floor, ceiling int64) (estimate, low, high int64) {
 	x := float64(s) / theta
 	half := z95 * math.Sqrt(float64(s)*(1-theta)) / theta
 	if s == 0 && theta < 1 {
 		half = 3 / theta
 	}
-	estimate = max(floor, int64(math.Round(x)))
-	low = max(floor, int64(math.Floor(x-half)))
-	high = max(estimate, int64(math.Ceil(x+half)))
-	return estimate, low, high
+	return within(x, half, floor, ceiling)
+}
+
+// within rounds the estimate x and its limits half away, all kept in [floor, ceiling].
+func within(x, half float64, floor, ceiling int64) (estimate, low, high int64) {
+	clamp := func(n float64) int64 { return max(floor, min(ceiling, int64(n))) }
+	return clamp(math.Round(x)), clamp(math.Floor(x - half)), clamp(math.Ceil(x + half))
+}
+
+// uncounted is the weight of the partition's keyed records that its table does not count, where that counts sum.
+func (p *Partition) uncounted(sum Weight) Weight {
+	w := p.Total.Sub(p.NullKey).Sub(sum)
+	return Weight{max(0, w.Records), max(0, w.Bytes)} // each of a scaled sample is rounded by itself
 }
 
 // SampleFraction is the fraction of the topic's keys that [Profile.EachSampled] names; 1 in exact mode.

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"math"
 	"slices"
 
 	"keyspread/analyze/profile/sketch"
@@ -127,8 +126,12 @@ func (p *Partition) Distinct() Distinct {
 		return Distinct{Exact: true, Keys: held, Low: held, High: held, SampleKeys: held}
 	}
 	n, sd := p.HLL().Estimate()
-	d := Distinct{Keys: max(held, int64(math.Round(n))), Low: max(held, int64(n-z95*sd)), StdErr: sd / n}
-	d.High = max(d.Keys, int64(math.Ceil(n+z95*sd)))
+	var sum Weight
+	for i := range p.NumKeys() {
+		sum = sum.Add(p.weightOf(p.keys.entry(i)))
+	}
+	d := Distinct{StdErr: sd / n}
+	d.Keys, d.Low, d.High = within(n, z95*sd, held, held+p.uncounted(sum).Records)
 	return d
 }
 
