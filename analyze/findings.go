@@ -342,7 +342,7 @@ func effectiveKeysText(f skew.Figure) string {
 		return fmt.Sprintf("at least %.0f effective keys", f.Lo)
 	case !f.Known():
 		return "so few effective keys"
-	case f.SE == 0:
+	case f.Lo == f.Hi:
 		return fmt.Sprintf("%.0f effective keys", f.Est)
 	}
 	return fmt.Sprintf("%.0f to %.0f effective keys", math.Floor(f.Lo), math.Ceil(f.Hi))

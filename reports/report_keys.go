@@ -21,7 +21,7 @@ type Measured struct {
 	Estimate *float64 `json:"estimate"` // null when it cannot be told
 	Lo       float64  `json:"lo"`
 	Hi       *float64 `json:"hi"`      // null is no limit
-	StdErr   *float64 `json:"std_err"` // of Estimate; null when that is
+	StdErr   *float64 `json:"std_err"` // of Estimate; null when that is, or the interval is no multiple of it
 }
 
 // exact reports whether m carries no doubt.
@@ -37,10 +37,11 @@ func keyMeasures(s *skew.Skew) *KeyMeasures {
 
 func measured(f skew.Figure) Measured {
 	m := Measured{Estimate: finite(f.Est), Lo: round(f.Lo), Hi: finite(f.Hi)}
-	if f.Known() {
+	exact := f.Known() && f.Hi-f.Lo <= 1e-9*f.Est
+	if f.Known() && (f.SE > 0 || exact) {
 		m.StdErr = finite(f.SE)
 	}
-	if f.Known() && f.Hi-f.Lo <= 1e-9*f.Est {
+	if exact {
 		m.Lo, m.Hi = *m.Estimate, m.Estimate // as one number, whatever the last bits of the limits are
 		return m
 	}

@@ -44,3 +44,44 @@ func (p *Profile) EachHeavier(limit int64, unit Unit, f func(lo, hi Weight)) {
 		offer(group)
 	}
 }
+
+// EachUnsampled calls f with every key that the tables hold and the key sample does not, and its bounds, those of
+// [Profile.Top], in a fixed order. In exact mode there is none. The key is f's for the call only.
+func (p *Profile) EachUnsampled(f func(key []byte, lo, hi Weight)) {
+	top := p.sampleLevel()
+	if top == 0 {
+		return
+	}
+	sh := p.sharedOnce()
+	var one [1]place
+	offer := func(group []place) {
+		var lo, hi Weight
+		home := int32(-1)
+		for _, at := range group {
+			part := &p.Partitions[at.part]
+			e := part.keys.entry(int(at.entry))
+			l, h := part.keys.bounds(e)
+			lo, hi = lo.Add(l), hi.Add(h)
+			if e.meta&metaHome != 0 {
+				home = at.part
+			}
+		}
+		if key := p.keyAt(group[0]); !p.isRefined(key) {
+			f(key, lo, hi.Add(p.absent(group, home)))
+		} else {
+			f(key, lo, hi)
+		}
+	}
+	p.eachEntry(func(at place, _ *entry) {
+		if p.levelAt(at) >= top || sh.has(at) {
+			return
+		}
+		one[0] = at
+		offer(one[:])
+	})
+	for _, group := range sh.groups {
+		if p.levelAt(group[0]) < top {
+			offer(group)
+		}
+	}
+}

@@ -30,7 +30,7 @@ type KeyMeasures struct {
 // range, +Inf for effective numbers.
 type Figure struct {
 	Est, Lo, Hi float64
-	SE          float64 // standard error of Est; 0 when exact or not told
+	SE          float64 // standard error of Est; 0 when exact or not told, as where all sampled keys weigh alike
 }
 
 // Known reports whether the figure has an estimate.
@@ -49,7 +49,8 @@ func untold() KeyMeasures {
 // With every key counted the measures are exact. In bounded mode they are estimated in two phases: the heaviest keys of
 // the tables are taken as they are, and the key sample stands for the rest. e holds the estimates when the profile is a
 // scaled sample, and is nil otherwise; a sample of blocks tells the effective number by what it has in common between
-// blocks, see [sample.Estimates].
+// blocks, see [sample.Estimates]. Their intervals allow for keys unlike any of the sample, of which there can be three
+// times as many as a sampled key stands for, at most: so few keys of a kind are missed with probability e^-3.
 //
 // Without a key all figures are unknown. It costs a pass over the tables, and O(K log K) time and 8 bytes a key of those
 // heavier than fewWeight; in bounded mode of the sample's keys.
@@ -82,11 +83,23 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 	if sampled < leastSampled {
 		return untold()
 	}
+	keys := float64(len(lo)) + float64(len(rest))/theta
+	unlike := unlikeSampled(p, unit, rest, theta, taken)
 	m := newTwoPhase(lo, rest, theta, total).measures()
 	if !slices.Equal(lo, hi) {
 		m.cover(newTwoPhase(hi, rest, theta, total).measures())
 	}
+	m.allow(&unlike, keys, total, keyedRecords(p))
 	return m
+}
+
+// keyedRecords counts the records that have a key; there are no more keys than that.
+func keyedRecords(p *profile.Profile) float64 {
+	var n int64
+	for i := range p.Partitions {
+		n += p.Partitions[i].Total.Records - p.Partitions[i].NullKey.Records
+	}
+	return float64(n)
 }
 
 const (
@@ -135,6 +148,66 @@ func surelyHeavy(p *profile.Profile, unit profile.Unit) (lo, hi []float64, taken
 func (m *KeyMeasures) cover(o KeyMeasures) {
 	for _, f := range []struct{ f, o *Figure }{{&m.Gini, &o.Gini}, {&m.Effective, &o.Effective}, {&m.Entropy, &o.Entropy}} {
 		f.f.Lo, f.f.Hi = math.Min(f.f.Lo, f.o.Lo), math.Max(f.f.Hi, f.o.Hi)
+	}
+}
+
+// unlike is what keys that are unlike any of the sample can add to sums over keys at most, or take from them.
+type unlike struct {
+	weight, squares, logs        float64 // more: by heavier keys
+	keys, lessSquares, fewerLogs float64 // by lighter ones
+}
+
+// missable is how many keys of a kind a sample without any of them can stand for, times theta, at 95 %: each is missed with
+// probability 1-theta, all n of them with (1-theta)^n <= e^-(n theta) (the rule of three, as in [profile.Distinct]).
+const missable = 3
+
+// unlikeSampled bounds what there can be of keys heavier, or lighter, than every sampled key that is not taken. rest is
+// the weights of those. A heavier one has at most the upper bound of its counts, or what a table can have lost.
+func unlikeSampled(p *profile.Profile, unit profile.Unit, rest []float64, theta float64, taken func([]byte, profile.Weight) bool) unlike {
+	n := missable / theta
+	u := unlike{}
+	heaviest := 0.0
+	if len(rest) > 0 {
+		heaviest = slices.Max(rest)
+		if lightest := slices.Min(rest); lightest > 1 { // what w less weight a key takes away is largest at these two
+			half, third := max(1, lightest/2), max(1, lightest/math.E)
+			u.keys, u.lessSquares, u.fewerLogs = n, n*half*(lightest-half), n*third*math.Log(lightest/third)
+		}
+	}
+	missing := max(heaviest, float64(p.Missing().Of(unit)))
+	var most []float64
+	p.EachUnsampled(func(key []byte, lo, hi profile.Weight) {
+		if h := float64(hi.Of(unit)); h > missing && !taken(key, lo) {
+			most = append(most, h)
+		}
+	})
+	slices.Sort(most)
+	slices.Reverse(most)
+	add := func(n, w float64) {
+		u.weight += n * (w - heaviest)
+		u.squares += n * (w*w - heaviest*heaviest)
+		u.logs += n * (xlog(w) - xlog(heaviest))
+	}
+	for _, w := range most[:min(len(most), int(n))] {
+		add(1, w)
+	}
+	add(max(0, n-float64(len(most))), missing)
+	return u
+}
+
+// allow widens the intervals by what keys unlike the sampled ones can add. No number of keys exceeds that of records.
+func (m *KeyMeasures) allow(u *unlike, keys, total, records float64) {
+	f := min(1, u.weight/total)
+	m.Gini.Lo -= f * m.Gini.Lo
+	m.Gini.Hi += (1 - m.Gini.Hi) * min(1, f+u.keys/(keys+u.keys))
+	squares := total * total
+	m.Effective.Lo = squares / (squares/m.Effective.Lo + u.squares)
+	m.Effective.Hi = squares / max(1, squares/m.Effective.Hi-u.lessSquares)
+	m.Entropy.Lo /= math.Exp(u.logs / total)
+	m.Entropy.Hi *= math.Exp(u.fewerLogs / total)
+	for _, f := range []*Figure{&m.Effective, &m.Entropy} {
+		const rounding = 1 + 1e-9 // of the logarithms' last bits
+		f.Est, f.Lo, f.Hi = min(f.Est, records), max(1, min(f.Lo, records)), min(rounding*f.Hi, records)
 	}
 }
 
