@@ -14,6 +14,7 @@ type allKeys struct {
 	heavy []int64
 }
 
+// add counts a key. Weights are not negative.
 func (a *allKeys) add(weight int64) {
 	if weight < fewWeight {
 		a.light[weight]++

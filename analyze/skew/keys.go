@@ -52,8 +52,8 @@ func untold() KeyMeasures {
 // blocks, see [sample.Estimates]. Their intervals allow for keys unlike any of the sample, of which there can be three
 // times as many as a sampled key stands for, at most: so few keys of a kind are missed with probability e^-3.
 //
-// Without a key all figures are unknown. It costs a pass over the tables, and O(K log K) time and 8 bytes a key of those
-// heavier than fewWeight; in bounded mode of the sample's keys.
+// Without a key all figures are unknown. It costs a pass over the tables, 256 KiB, and O(K log K) time and 8 bytes a key
+// of those with weights of 65,536 or more; in bounded mode two passes and 8 bytes a key of the tables.
 func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) KeyMeasures {
 	if e != nil && e.Blocks < e.BlocksAll {
 		return measureBlocks(e.Concentration[unit])
@@ -212,10 +212,10 @@ func (m *KeyMeasures) allow(u *unlike, keys, total, records float64) {
 }
 
 // twoPhase is a population of keys of which some are known one by one (taken all) and the others by a sample that holds
-// each with probability theta, chosen by a hash of the key (Poisson sampling). What all keys weigh together is known.
+// each with probability theta < 1, chosen by a hash of the key (Poisson sampling). What all keys weigh together is known.
 type twoPhase struct {
 	x     []float64 // ascending
-	taken []bool    // by x; nil: all when theta is 1, none otherwise
+	taken []bool    // by x; nil: none
 	theta float64
 	total float64
 }
@@ -274,20 +274,18 @@ func (t *twoPhase) measures() KeyMeasures {
 	}
 	gini := 2*ranked/(n*x) - 1
 	var g, d, h regression // Gini index, sum of squares, sum of logarithms
-	if t.theta < 1 {
-		below, above := 0.0, x // keys up to this one, and weight of those beyond
-		for i, xi := range t.x {
-			w := t.weight(i)
-			below += w
-			above -= w * xi
-			if t.taken != nil && t.taken[i] {
-				continue
-			}
-			rank := xi*(below-w/2) + above + w*xi/2
-			g.add(xi, (gini+1)*(rank/ranked-1/n-xi/x))
-			d.add(xi, xi*xi)
-			h.add(xi, xlog(xi))
+	below, above := 0.0, x // keys up to this one, and weight of those beyond
+	for i, xi := range t.x {
+		w := t.weight(i)
+		below += w
+		above -= w * xi
+		if t.taken != nil && t.taken[i] {
+			continue
 		}
+		rank := xi*(below-w/2) + above + w*xi/2
+		g.add(xi, (gini+1)*(rank/ranked-1/n-xi/x))
+		d.add(xi, xi*xi)
+		h.add(xi, xlog(xi))
 	}
 	missed := x - t.total
 	gini, se, q := g.estimate(gini, missed, t.theta)

@@ -139,7 +139,7 @@ func TestSimulationTwoPhase(t *testing.T) {
 		for _, w := range p.x {
 			total += w
 		}
-		exact := newTwoPhase(nil, slices.Clone(p.x), 1, total).measures()
+		exact := measureAll(p.x...)
 		for _, k := range []int{4096, 16384} {
 			theta := float64(k) / float64(len(p.x))
 			measures := []struct {
