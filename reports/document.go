@@ -135,7 +135,11 @@ func estimateText(e Estimate) string {
 	if e.Exact {
 		return count(e.Count)
 	}
-	return fmt.Sprintf("about %s (95 %% confidence: %s)", count(e.Count), rangeText(Range{e.Lo, e.Hi}, count))
+	s := fmt.Sprintf("about %s (95 %% confidence: %s", count(e.Count), rangeText(Range{e.Lo, e.Hi}, count))
+	if e.StdErr != nil {
+		s += ", standard error " + finding.Percent(*e.StdErr/float64(max(1, e.Count)))
+	}
+	return s + ")"
 }
 
 // partText writes a number with its share of a whole, unless there is none.
@@ -470,7 +474,10 @@ func partitionSection(r *Report, d detail) section {
 	for _, p := range show {
 		keys, top, of := "-", "-", "-"
 		if p.DistinctKeys != nil {
-			keys = form(*p.DistinctKeys)
+			keys = form(p.DistinctKeys.Count)
+			if !p.DistinctKeys.Exact {
+				keys = "~" + keys
+			}
 		}
 		if p.TopKey != nil {
 			top, of = p.TopKey.shown(&p), percentOf(p.TopKey.heaviest(&p))

@@ -115,8 +115,8 @@ func (b *builder) contents() Contents {
 		CountMode: p.Mode().String(),
 	}
 	if b.sampled == nil {
-		c.DistinctKeys = &Estimate{d.Keys, d.Exact, d.Low, d.High}
-		c.SeveralPartitions = &Estimate{d.SeveralPartitions, d.Exact, d.SeveralLow, d.SeveralHigh}
+		c.DistinctKeys = estimate(d.Keys, d.Low, d.High, d.StdErr*float64(d.Keys))
+		c.SeveralPartitions = estimate(d.SeveralPartitions, d.SeveralLow, d.SeveralHigh, d.SeveralStdErr)
 		missing := weight(p.Missing())
 		c.MissingKey = &missing
 	}
@@ -325,9 +325,9 @@ func (b *builder) partition(p *profile.Partition) Partition {
 			out.RecordSizes = append(out.RecordSizes, sizeBucket(i, n))
 		}
 	}
-	if p.Mode == profile.Exact {
-		n := int64(p.NumKeys())
-		out.DistinctKeys = &n
+	if b.sampled == nil {
+		d := p.Distinct()
+		out.DistinctKeys = estimate(d.Keys, d.Low, d.High, d.StdErr*float64(d.Keys))
 	}
 	if top, ok := p.Heaviest(); ok {
 		part := b.keyPart(top.Key.Key, &top.Key)
@@ -355,6 +355,16 @@ func (b *builder) partition(p *profile.Partition) Partition {
 		out.Coverage.Error = text(err.Error())
 	}
 	return out
+}
+
+// estimate is exact where its interval is.
+func estimate(n, lo, hi int64, stdErr float64) *Estimate {
+	e := &Estimate{Count: n, Exact: lo == hi, Lo: lo, Hi: hi}
+	if !e.Exact && stdErr > 0 {
+		stdErr = round(stdErr)
+		e.StdErr = &stdErr
+	}
+	return e
 }
 
 // sizeBucket is entry i of [profile.Partition.Sizes].

@@ -83,12 +83,13 @@ type Contents struct {
 	MissingKey        *Weight   `json:"largest_missing_key"` // the most that a key in no table of the run can have
 }
 
-// Estimate is a count with its interval of 95 % confidence; when it is exact, both ends equal it.
+// Estimate is a count with its interval of 95 % confidence, cut at what is certain; when it is exact, both ends equal it.
 type Estimate struct {
-	Count int64 `json:"count"`
-	Exact bool  `json:"exact"`
-	Lo    int64 `json:"lo"`
-	Hi    int64 `json:"hi"`
+	Count  int64    `json:"count"`
+	Exact  bool     `json:"exact"`
+	Lo     int64    `json:"lo"`
+	Hi     int64    `json:"hi"`
+	StdErr *float64 `json:"std_err"` // standard error of Count; null where that is exact, or estimated from nothing
 }
 
 // Weight is the size of a set of records.
@@ -242,7 +243,7 @@ type Partition struct {
 	TimestampType  *string           `json:"timestamp_type"` // of the last record; null where none has a time
 	RecordSizes    []SizeBucket      `json:"record_sizes"`   // by size, empty buckets left out
 	CountMode      string            `json:"count_mode"`
-	DistinctKeys   *int64            `json:"distinct_keys"`       // null unless exact
+	DistinctKeys   *Estimate         `json:"distinct_keys"`       // null in a sample
 	MissingKey     *Weight           `json:"largest_missing_key"` // null in a sample
 	TopKey         *PartitionTopKey  `json:"top_key"`             // most records by their lower bound; null without a key
 	Peak           *Peak             `json:"peak"`

@@ -20,6 +20,7 @@ type Distinct struct {
 	Low, High               int64   // of Keys
 	SeveralLow, SeveralHigh int64   // of SeveralPartitions
 	StdErr                  float64 // relative standard error of Keys; 0 in exact mode
+	SeveralStdErr           float64 // standard error of SeveralPartitions, keys; 0 where it is certain or none is in the sample
 	SampleKeys              int64   // keys in the sample; all of them in exact mode
 }
 
@@ -62,11 +63,29 @@ func (p *Profile) Distinct() Distinct {
 	d.SampleKeys = seen
 	d.Keys, d.Low, d.High = scaled(seen, theta, held, held+uncounted)
 	n := int64(len(sh.groups)) // each other one takes a record that no table counts
-	d.SeveralPartitions, d.SeveralLow, d.SeveralHigh = scaled(several, theta, n, min(n+uncounted, d.High))
+	most := min(n+uncounted, d.High)
+	if p.allPlacedByKey() {
+		most = n
+	}
+	d.SeveralPartitions, d.SeveralLow, d.SeveralHigh = scaled(several, theta, n, most)
+	if d.SeveralLow < d.SeveralHigh {
+		d.SeveralStdErr = math.Sqrt(float64(several)*(1-theta)) / theta
+	}
 	if seen > 0 {
 		d.StdErr = math.Sqrt((1 - theta) / float64(seen))
 	}
 	return d
+}
+
+// allPlacedByKey reports whether the source has put every record where the assumed partitioner puts its key, so that no
+// key is in several partitions.
+func (p *Profile) allPlacedByKey() bool {
+	for i := range p.Partitions {
+		if part := &p.Partitions[i]; part.Assigned < part.Total.Records || part.spread {
+			return false
+		}
+	}
+	return true
 }
 
 // z95 is the normal quantile of a two-sided 95 % interval.
