@@ -3,7 +3,6 @@ package placement
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -45,7 +44,7 @@ func (a Answer) String() string {
 	return "too-few-keys"
 }
 
-// Config says how placement is judged.
+// Config says how placement is judged. Its zero value is of no use: set fields of [DefaultConfig].
 type Config struct {
 	Assumed partitioner.Partitioner // the one the user named; nil: none
 	// Assigned says that keys were placed by Assumed while they were read, as a file of keys names no partitions. Who
@@ -55,10 +54,10 @@ type Config struct {
 	Further []partitioner.Partitioner // compared beside the classes: the user's own
 	Sampled bool                      // blocks of the range were read, not all of it
 
-	MaxKeys       int     // placements compared at most, beside those of the heaviest keys
-	Heaviest      int     // heaviest keys that are always compared
+	MaxKeys       int     // placements compared at most, beside those of the heaviest keys; 1000 or more
+	Heaviest      int     // heaviest keys that are always compared; 0 or more
 	MinConfidence float64 // posterior probability below which the answer is Ambiguous, in (0.5, 1)
-	Listed        int     // keys in several partitions, example keys and rivals listed at most
+	Listed        int     // keys in several partitions, example keys and rivals listed at most; 1 or more
 
 	KeyFormat keyform.Format // how keys are to be shown; "" is keyform.Auto
 }
@@ -66,21 +65,6 @@ type Config struct {
 // DefaultConfig compares 200,000 placements and asks for 99 % confidence.
 func DefaultConfig() Config {
 	return Config{MaxKeys: 200_000, Heaviest: 1000, MinConfidence: 0.99, Listed: 20}
-}
-
-// Validate reports the first value out of range.
-func (c Config) Validate() error {
-	switch {
-	case c.MaxKeys < 1000:
-		return fmt.Errorf("comparing %d placements is too little: want at least 1000", c.MaxKeys)
-	case c.Heaviest < 0:
-		return fmt.Errorf("%d heaviest keys: want 0 or more", c.Heaviest)
-	case c.MinConfidence <= 0.5 || c.MinConfidence >= 1:
-		return fmt.Errorf("confidence %v: want more than 0.5 and less than 1", c.MinConfidence)
-	case c.Listed < 1:
-		return fmt.Errorf("listing %d keys: want at least 1", c.Listed)
-	}
-	return nil
 }
 
 // Example is a key in a partition.
