@@ -69,7 +69,7 @@ type Result struct {
 	Profile   *profile.Profile     // under the partitioner that the conclusions are drawn with
 	Counted   *profile.Profile     // as it was read, for saving; nil for a sample
 	Placement *placement.Placement // who wrote the topic
-	Reason    string               // why that partitioner was used; "" when it was given
+	Reason    string               // why that partitioner was used, to be read after its name; "" when it was given
 	Notes     []string             // what the source could not find out, each a sentence
 
 	Partial  bool   // the run was stopped before its end
@@ -403,7 +403,7 @@ func reassume(p *profile.Profile, fallback partitioner.Partitioner, placed *plac
 			}
 		}
 		if i < 0 {
-			return p, fallback, reason + "; more keys than the memory budget holds, so " + fallback.ID() + " was kept", nil
+			return p, fallback, "kept, as there are more keys than the memory budget holds: " + placed.Reason(), nil
 		}
 	}
 	if i < 0 {

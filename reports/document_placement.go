@@ -47,9 +47,10 @@ const severalShown = 3
 
 func answerText(r *Report) string {
 	p := r.Placement
-	text := r.Topic.Partitioner + ", told from the keys"
-	if p.Reason == nil {
-		text = r.Topic.Partitioner + ", as named"
+	text := r.Topic.Partitioner + ", as named"
+	told := p.Reason != nil && strings.HasPrefix(*p.Reason, placement.FromKeys)
+	if told {
+		text = r.Topic.Partitioner + ", told from the keys"
 	}
 	switch {
 	case p.Answer == placement.Assigned.String():
@@ -58,14 +59,14 @@ func answerText(r *Report) string {
 			of = count(c.Assigned) + " of " + finding.Plural(c.Records, "record", "records") + " "
 		}
 		return of + "placed here by " + r.Topic.Partitioner + ", as the file names no partition"
-	case len(p.Writers) == 1 && p.Answer == "explained":
+	case len(p.Writers) == 1 && p.Answer == "explained" && (told || p.Reason == nil):
 		w := p.Writers[0]
 		text += fmt.Sprintf(": %s places %s of keyed records", w.name(), percentRange(exactOr(w.Records)))
 		if w.NumPartitions != r.Topic.NumPartitions && w.Partitioner != nil {
 			text += fmt.Sprintf(" as at %d partitions", w.NumPartitions)
 		}
 	case p.Reason != nil:
-		text += ": " + *p.Reason
+		text = r.Topic.Partitioner + ", " + *p.Reason
 	default:
 		text += "; who wrote the topic: " + p.Answer
 	}

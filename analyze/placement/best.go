@@ -41,15 +41,18 @@ func (pl *Placement) currentWriter() (int, bool) {
 	return any, any >= 0
 }
 
-// Best returns the partitioner to simulate the topic's next records with, and a sentence that says why. Where the keys
-// do not tell, it is fallback.
+// FromKeys begins the reason of [Placement.Best] where the partitioner is what the keys tell.
+const FromKeys = "told from the keys: "
+
+// Best returns the partitioner to simulate the topic's next records with, and why, to be read after its name. Where the
+// keys do not tell, it is fallback.
 //
 // Among the clients of a class it takes one that treats the null key and the empty key as they were found; the class
 // itself, which spreads the null key and hashes the empty one, where that fits.
 func (pl *Placement) Best(fallback partitioner.Partitioner) (partitioner.Partitioner, string) {
 	at, ok := pl.currentWriter()
 	if !ok || pl.Answer == Ambiguous || pl.Answer == TooFewKeys {
-		return fallback, fmt.Sprintf("%s was assumed: %s", fallback.ID(), pl.Reason())
+		return fallback, "not " + FromKeys + pl.Reason()
 	}
 	w := &pl.Writers[at]
 	d := pl.detector
@@ -61,7 +64,7 @@ func (pl *Placement) Best(fallback partitioner.Partitioner) (partitioner.Partiti
 	if w.Over != WholeKey {
 		pt = part{pt, w.Over}
 	}
-	return pt, fmt.Sprintf("%s was taken from the keys: %s", pt.ID(), pl.Reason())
+	return pt, FromKeys + pl.Reason()
 }
 
 // part is a partitioner that hashes a part of the key. Keys that have no such part, null and empty ones included, are
@@ -154,7 +157,7 @@ func (pl *Placement) Reason() string {
 		if pl.NumPartitions < 2 {
 			return "a topic of one partition tells nothing about its partitioner"
 		}
-		return fmt.Sprintf("%s are too few to tell who placed them", finding.Plural(pl.Coverage.Placements, "placement", "placements"))
+		return finding.Plural(pl.Coverage.Placements, "placement is", "placements are") + " too few to tell who placed them"
 	}
 	return "no known partitioner places its keys"
 }

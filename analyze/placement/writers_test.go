@@ -591,6 +591,31 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
+// TestTooFewSentences: what cannot be told is said in whole sentences, of one placement and of several.
+func TestTooFewSentences(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		partitions, keys int
+		want             string
+	}{
+		{12, 1, "1 placement is too few to tell who placed them"},
+		{12, 2, "2 placements are too few to tell who placed them"},
+		{1, 2, "a topic of one partition tells nothing about its partitioner"},
+	} {
+		tp := newTopic(tc.partitions)
+		for i, k := range someKeys(1, tc.keys) {
+			tp.put(int32(i%tc.partitions), k, 1)
+		}
+		pl := tp.judge(t)
+		if _, why := pl.Best(parse(t, "java")); why != "not told from the keys: "+tc.want {
+			t.Errorf("%d keys at %d partitions: %q, want not told from the keys: %s", tc.keys, tc.partitions, why, tc.want)
+		}
+		if got, want := pl.text(finding.PlacementNotChecked), strings.ToUpper(tc.want[:1])+tc.want[1:]+"."; got != want {
+			t.Errorf("%d keys at %d partitions: finding %q, want %q", tc.keys, tc.partitions, got, want)
+		}
+	}
+}
+
 // TestBestFollowsKeyRules: among the clients of a class the one is taken that treats null and empty keys as found.
 func TestBestFollowsKeyRules(t *testing.T) {
 	t.Parallel()
