@@ -360,6 +360,11 @@ func boundedTopic(t testing.TB) *analyze.Result {
 			Entropy:   skew.Figure{Est: 161.3, Lo: 157.7, Hi: 164.9, SE: 1.8},
 		}
 		s.CeilingLo = 1 / s.Top[0].Share.Hi
+		s.Explanation.Expected.Most = skew.Spread{Median: 1.44, P95: 1.98, P: 0.92}
+	}
+	b := &res.Bytes.Explanation // of which no estimate can be told
+	for _, c := range []*skew.Chance{&b.Expected, &b.ExpectedWithout} {
+		c.Most, c.OnlyMost = c.Spread, true
 	}
 	res.Findings = []finding.Finding{{
 		ID: finding.BoundedCounts, Severity: finding.Info,

@@ -229,8 +229,7 @@ func chanceText(of *Skew) string {
 		s = c.Cause
 	}
 	if random := c.All.Random; random != nil {
-		s += fmt.Sprintf(". Keyed records have PAR %s; the same keys hashed at random have %s, once in 20 over %s (%s)",
-			figure(c.All.Observed), figure(random.Median), figure(random.P95), chanceOf(random.P))
+		s += fmt.Sprintf(". Keyed records have PAR %s; the same keys hashed at random have %s", figure(c.All.Observed), randomText(random))
 		if (c.Cause == skew.FewKeys.String() || c.Cause == skew.SeveralHeavyKeys.String()) && of.Keys != nil {
 			if text := effectiveKeysText(of.Keys.Effective); text != "" {
 				s += ". They are as uneven as " + text
@@ -238,10 +237,37 @@ func chanceText(of *Skew) string {
 		}
 	}
 	if w := c.Without; w != nil && w.Random != nil {
-		s += fmt.Sprintf(". Without %s: %s, at random %s (%s)",
-			finding.Plural(int64(c.Removed), "hot key", "hot keys"), figure(w.Observed), figure(w.Random.Median), chanceOf(w.Random.P))
+		atMost := ""
+		if w.Random.onlyMost() {
+			atMost = "at most "
+		}
+		s += fmt.Sprintf(". Without %s: %s, at random %s%s (%s)",
+			finding.Plural(int64(c.Removed), "hot key", "hot keys"), figure(w.Observed), atMost, figure(w.Random.Median), chanceOf(w.Random.P))
 	}
 	return s
+}
+
+// randomText is how uneven random placements are, and where keys were not counted how uneven they can be.
+func randomText(r *RandomPAR) string {
+	form := func(format string, median, p95, p float64) string {
+		return fmt.Sprintf(format, figure(median), figure(p95), chanceOf(p))
+	}
+	s := form("%s, once in 20 over %s (%s)", r.Median, r.P95, r.P)
+	switch {
+	case r.Most == nil:
+		return s
+	case r.onlyMost():
+		return form("at most %s, once in 20 over no more than %s (at most %s), as too few keys were sampled to tell", r.Median, r.P95, r.P)
+	}
+	if most := form("%s, once in 20 over %s (%s)", r.Most.Median, r.Most.P95, r.Most.P); most != s {
+		return s + "; at most " + most + ", by what was lost of the keys"
+	}
+	return s
+}
+
+// onlyMost reports whether r says no more than what it can be at most.
+func (r *RandomPAR) onlyMost() bool {
+	return r.Most != nil && *r.Most == MostPAR{r.Median, r.P95, r.P}
 }
 
 // chanceOf writes the probability that chance is at least as uneven.

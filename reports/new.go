@@ -211,6 +211,9 @@ func chancePAR(observed float64, c skew.Chance) ChancePAR {
 	out := ChancePAR{Observed: round(observed)}
 	if c.Rounds > 0 {
 		out.Random = &RandomPAR{Median: round(c.Median), P95: round(c.P95), P: round(c.P)}
+		if c.OnlyMost || c.Most != c.Spread {
+			out.Random.Most = &MostPAR{Median: round(c.Most.Median), P95: round(c.Most.P95), P: round(c.Most.P)}
+		}
 	}
 	return out
 }

@@ -179,11 +179,19 @@ type ChancePAR struct {
 	Random   *RandomPAR `json:"random"` // null without a simulation
 }
 
-// RandomPAR is the distribution of PAR under random placement.
+// RandomPAR is the distribution of PAR under random placement. Where not every key was counted it is an estimate.
 type RandomPAR struct {
+	Median float64  `json:"median"`
+	P95    float64  `json:"p95"`
+	P      float64  `json:"p"`       // how often random placement is at least as uneven as what was observed
+	Most   *MostPAR `json:"at_most"` // null where every key was counted, and in a sample; equal where no estimate can be told
+}
+
+// MostPAR is what a [RandomPAR] can be at most, when the keys that were not counted are as heavy as they can be.
+type MostPAR struct {
 	Median float64 `json:"median"`
 	P95    float64 `json:"p95"`
-	P      float64 `json:"p"` // how often random placement is at least as uneven as what was observed
+	P      float64 `json:"p"`
 }
 
 // Measures are the skew figures of one set of loads.

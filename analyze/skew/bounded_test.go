@@ -2,7 +2,9 @@ package skew
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"keyspread/analyze/profile"
@@ -167,5 +169,60 @@ func TestMeasureKeysCannotTell(t *testing.T) {
 	small.EachSampled(func(profile.TopKey) bool { sampled++; return true })
 	if m := MeasureKeys(small, profile.Records, nil); sampled >= leastSampled || m.Gini.Known() {
 		t.Errorf("a key sample of %d: Gini %+v, want it unknown", sampled, m.Gini)
+	}
+}
+
+// The chance model of bounded counts against that of all keys, at several budgets: its estimate of what PAR exceeds 1 by is
+// near the exact one (a tenth of it, and for the key sample's own doubt), and what it says to be the most is not exceeded
+// by more than the rounds' noise.
+func TestExplainBounded(t *testing.T) {
+	told := 0
+	for _, c := range []struct {
+		name    string
+		weights []float64
+	}{
+		{"distinct", slices.Repeat([]float64{1}, 300_000)},
+		{"even", zipfWeights(rand.New(rand.NewPCG(1, 1)), 60_000, 0, 300_000)},
+		{"zipf 0.8", zipfWeights(rand.New(rand.NewPCG(1, 1)), 60_000, 0.8, 300_000)},
+		{"zipf 1.1", zipfWeights(rand.New(rand.NewPCG(1, 1)), 60_000, 1.1, 300_000)},
+	} {
+		const n = 6
+		exact := countKeys(t, n, 1<<30, 9, c.weights)
+		for _, memory := range []int64{1 << 20, 5 << 19, 4 << 20, 6 << 20} {
+			bounded := countKeys(t, n, memory, 9, c.weights)
+			if bounded.Mode() != profile.Bounded {
+				continue
+			}
+			for _, unit := range []profile.Unit{profile.Records, profile.Bytes} {
+				want := Judge(exact, unit, DefaultConfig(), nil).Explanation
+				got := Judge(bounded, unit, DefaultConfig(), nil).Explanation
+				at := fmt.Sprintf("%s, %d KiB, %v", c.name, memory>>10, unit)
+				x, w := got.Expected, want.Expected
+				t.Logf("%-26s PAR %.4f: %.4f %.4f p %.3f; at most %.4f %.4f p %.3f (%v); exact %.4f %.4f p %.3f", at, want.Observed,
+					x.Median, x.P95, x.P, x.Most.Median, x.Most.P95, x.Most.P, x.OnlyMost, w.Median, w.P95, w.P)
+				if got.Cause != want.Cause {
+					t.Errorf("%s: %v, want %v", at, got.Cause, want.Cause)
+				}
+				if w.Most != w.Spread || w.OnlyMost {
+					t.Errorf("%s: exact counts give %+v", at, w)
+				}
+				if noise := 0.05 * (w.Median - 1); x.Most.Median < w.Median-noise || x.Most.P95 < w.P95-2*noise || x.Most.P < w.P-0.05 {
+					t.Errorf("%s: at most %+v, exact %+v", at, x.Most, w.Spread)
+				}
+				if x.OnlyMost {
+					continue
+				}
+				told++
+				if off := (x.Median - 1) / (w.Median - 1); off < 0.9 || off > 1.1 {
+					t.Errorf("%s: median %v, exact %v", at, x.Median, w.Median)
+				}
+				if math.Abs(x.P-w.P) > 0.08 {
+					t.Errorf("%s: p %v, exact %v", at, x.P, w.P)
+				}
+			}
+		}
+	}
+	if told < 16 {
+		t.Errorf("%d estimates, want at least 16", told)
 	}
 }

@@ -8,8 +8,18 @@ import (
 
 // Chance is what hashing alone would do to the loads: the distribution of PAR when the same keys are placed at random,
 // as a good hash does.
+//
+// Where not every key was counted, Most is what the keys can give at most, and OnlyMost that no more is known: the
+// figures are then those of Most. Otherwise Most equals the figures.
 type Chance struct {
 	Rounds int
+	Spread
+	Most     Spread
+	OnlyMost bool
+}
+
+// Spread is how uneven random placements are. All three rise with the sum of the keys' squared weights.
+type Spread struct {
 	Median float64 // of PAR
 	P95    float64
 	P      float64 // share of rounds whose PAR is at least the observed one; (hits+1)/(Rounds+1), never 0
@@ -19,7 +29,11 @@ type Chance struct {
 type Keys struct {
 	Heavy       []float64 // heaviest first
 	Rest        float64   // total weight of the others
-	RestSquares float64   // sum of their squared weights
+	RestSquares float64   // sum of their squared weights; an estimate where not every key was counted
+	// MostSquares is what RestSquares can be at most; less than it, such as 0, says that RestSquares is certain.
+	// OnlyMost says that RestSquares is that limit and no estimate.
+	MostSquares float64
+	OnlyMost    bool
 }
 
 // placedSingly is how many of the heaviest keys a round places one by one. The others together act as one normal
@@ -85,7 +99,8 @@ const (
 // ByChance rehashes keys over n partitions and tells how often PAR reaches observed. The model places the 2,000
 // heaviest keys at random one by one and gives each partition a centred normal share of the rest with variance
 // sum w^2 (n-1)/n^2, made to sum to zero. Against rehashing every key it is within Monte-Carlo noise.
-// It uses a fixed seed: the same keys give the same answer. Cost: 1,000 to 2,000 rounds of min(keys, 2000) + n steps.
+// It uses a fixed seed: the same keys give the same answer. Cost: 1,000 to 2,000 rounds of min(keys, 2000) + n steps, twice
+// where MostSquares is the larger.
 //
 // Source: balls into bins, Raab and Steger, RANDOM'98; the normal limit of the light keys is the multivariate central
 // limit theorem for multinomial counts.
@@ -94,6 +109,18 @@ func ByChance(k Keys, n int32, observed float64) Chance {
 	if n < 1 || total <= 0 {
 		return Chance{}
 	}
+	c := byChance(k, n, observed)
+	if c.OnlyMost = k.OnlyMost; k.MostSquares > k.RestSquares {
+		k.RestSquares = k.MostSquares
+		most := byChance(k, n, observed)
+		c.Most = Spread{max(c.Median, most.Median), max(c.P95, most.P95), max(c.P, most.P)} // above the noise of the rounds
+	}
+	return c
+}
+
+// byChance is ByChance for one sum of squares. The same keys but for that sum are placed alike.
+func byChance(k Keys, n int32, observed float64) Chance {
+	total := k.Total()
 	rounds := max(leastRounds, min(chanceRounds, chanceWork/(int(n)+len(k.Heavy))))
 	src := rand.NewPCG(0x6b657973, 0x70726561) // "keys", "prea": any fixed seed will do
 	rng := rand.New(src)
@@ -125,12 +152,12 @@ func ByChance(k Keys, n int32, observed float64) Chance {
 		}
 	}
 	slices.Sort(pars)
-	return Chance{
-		Rounds: rounds,
+	spread := Spread{
 		Median: pars[rounds/2],
 		P95:    pars[rounds*95/100],
 		P:      float64(hits+1) / float64(rounds+1),
 	}
+	return Chance{Rounds: rounds, Spread: spread, Most: spread}
 }
 
 // scatter adds each weight to one of the loads, at random. One draw of 64 bits places two weights, as a run draws millions:

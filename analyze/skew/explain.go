@@ -89,7 +89,7 @@ func Explain(p *profile.Profile, s *Skew, cfg Config, e *sample.Estimates) Expla
 	if e != nil {
 		keys = weighSample(p, s.Unit, e)
 	} else {
-		keys = weigh(p, s.Unit)
+		keys = weigh(p, s)
 	}
 	x.EffectiveKeys = keys.Effective()
 	x.Expected = ByChance(keys, n, x.Observed)
@@ -142,7 +142,7 @@ func asPredicted(p *profile.Profile) float64 {
 // than a random one, and that is no finding before it makes a partition hot.
 func (x *Explanation) cause(s *Skew, n, predicted float64, cfg Config) Cause {
 	beyond := func(observed float64, c Chance) bool {
-		return c.Rounds > 0 && c.P < notHashedP && observed > c.Median*visiblyUneven
+		return c.Rounds > 0 && c.Most.P < notHashedP && observed > c.Most.Median*visiblyUneven
 	}
 	without := beyond(x.ObservedWithout, x.ExpectedWithout)
 	switch {
@@ -162,31 +162,72 @@ func (x *Explanation) cause(s *Skew, n, predicted float64, cfg Config) Cause {
 	return ByChanceOnly
 }
 
-// weigh splits a profile's keys for the chance model. A key's lower count is its weight. In bounded mode what the
-// tables have lost is taken as keys of the largest weight that a lost key can have: the widest spread it could give,
-// so that loss is never mistaken for placement.
-func weigh(p *profile.Profile, unit profile.Unit) Keys {
+// weigh splits a profile's keys for the chance model. A key's lower count is its weight.
+//
+// In bounded mode the heavy keys are counted, and what the others' squares sum to follows from the effective number of
+// all keys, which two phases estimate: of the keyed weight W, W^2 / Effective. Its lower limit gives the most they can
+// sum to, so that what was lost is not mistaken for placement. Where the effective number cannot be told that is all
+// there is, by what the tables can have lost of each key.
+func weigh(p *profile.Profile, s *Skew) Keys {
+	unit := s.Unit
 	tops := p.Top(placedSingly, unit)
 	k := Keys{Heavy: make([]float64, 0, len(tops))}
+	heavy := 0.0 // squares
 	for _, t := range tops {
-		k.Heavy = append(k.Heavy, float64(t.Lo.Of(unit)))
+		w := float64(t.Lo.Of(unit))
+		k.Heavy = append(k.Heavy, w)
+		k.Rest -= w
+		heavy += w * w
 	}
-	var squares float64
+	var squares float64 // summed per partition
+	var uncounted profile.Weight
 	moments := p.Moments()
 	for i := range p.Partitions {
 		part, m := &p.Partitions[i], &moments[i]
-		keyed := part.Total.Of(unit) - part.NullKey.Of(unit)
-		k.Rest += float64(keyed)
-		squares += m.Squares[unit] + float64(keyed-m.Sum.Of(unit))*float64(part.Missing.Of(unit))
+		keyed := part.Total.Sub(part.NullKey)
+		k.Rest += float64(keyed.Of(unit))
+		squares += m.Squares[unit]
+		uncounted = uncounted.Add(keyed.Sub(m.Sum))
 	}
 	for _, t := range tops {
-		k.Rest -= float64(t.Lo.Of(unit))
-		for _, w := range t.Where { // squares were summed per partition
+		for _, w := range t.Where {
 			squares -= float64(w.Lo.Of(unit)) * float64(w.Lo.Of(unit))
 		}
 	}
-	k.Rest, k.RestSquares = max(0, k.Rest), max(0, squares)
+	keyed := k.Total()
+	k.Rest = max(0, k.Rest)
+	if p.Mode() != profile.Bounded {
+		k.RestSquares = max(0, squares)
+		return k
+	}
+	if uncounted.Records > 0 { // as uneven as with a key of its own for each record, all of one weight, at least
+		lost := float64(uncounted.Of(unit))
+		squares += lost * lost / float64(uncounted.Records)
+	}
+	if f := s.Keys.Effective; f.Known() {
+		k.RestSquares = max(0, squares, keyed*keyed/f.Est-heavy)
+		k.MostSquares = max(k.RestSquares, keyed*keyed/f.Lo-heavy)
+		return k
+	}
+	k.RestSquares = max(0, squares, mostSquares(p, unit, float64(uncounted.Of(unit)))-heavy)
+	k.MostSquares, k.OnlyMost = k.RestSquares, true
 	return k
+}
+
+// mostSquares is the most that the squared weights of a bounded profile's keys can sum to, when uncounted of their weight
+// is in no table: it is lost of the keys that are there, of each no more than its bounds say, and of keys that are not.
+func mostSquares(p *profile.Profile, unit profile.Unit, uncounted float64) float64 {
+	var counted, lost float64
+	p.EachWeight(func(w profile.Weight) { counted += float64(w.Of(unit)) * float64(w.Of(unit)) })
+	missing := float64(p.Missing().Of(unit))
+	steepest := missing // what one more of a key adds, at most
+	p.EachUnsampled(func(_ []byte, lo, hi profile.Weight) {
+		if l, h := float64(lo.Of(unit)), float64(hi.Of(unit)); h > l {
+			lost += h*h - l*l
+			steepest = max(steepest, h+l)
+		}
+	})
+	return counted + min(lost+uncounted*missing, uncounted*steepest)
 }
 
 // visibleInSample is how many of a key's records a sample must hold for its share to count as that key's own.
