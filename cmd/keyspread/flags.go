@@ -184,7 +184,7 @@ func (f *readFlags) completeTopic(cmd *cobra.Command, _ []string, start string) 
 // sizes asks for sizes on disk too, which decide whether to sample.
 func (f *readFlags) open(cmd *cobra.Command, now time.Time, sizes bool) (*kafka.Source, error) {
 	if f.topic == "" {
-		return nil, usageError{errors.New("no topic named: give --topic NAME")}
+		return nil, usageError{errors.New("no topic named: give --topic NAME, or in its place a FILE, or - for standard input")}
 	}
 	if err := refuseFileFlags(cmd, "topic "+f.topic); err != nil {
 		return nil, err
