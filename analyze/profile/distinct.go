@@ -189,12 +189,11 @@ func (p *Profile) levelAt(at place) uint32 {
 }
 
 // Place computes the placements of a candidate that was not fixed before the run, from the key tables: one [Placed] per
-// partition of the profile. It needs exact mode; otherwise only the profile's Candidates are known.
+// partition of the profile. It needs exact mode; otherwise only the profile's Candidates are known, and the error is a
+// [*NotPlacedError].
 func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 	if p.Mode() != Exact {
-		return nil, fmt.Errorf("placing %d partitions under %s: the key tables are bounded, so only the candidates fixed "+
-			"before the run are known (%s): read again with this one among them, or with more memory",
-			spec.NumPartitions, spec.Partitioner.ID(), p.candidateList())
+		return nil, &NotPlacedError{Known: p.Candidates}
 	}
 	if err := (Config{Partitioner: spec.Partitioner, Candidates: []CandidateSpec{spec}, Memory: MinMemory, Buckets: 1}).Validate(); err != nil {
 		return nil, err
@@ -222,10 +221,18 @@ func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 	return out, nil
 }
 
-// candidateList names the profile's candidates for a message.
-func (p *Profile) candidateList() string {
-	names := make([]string, len(p.Candidates))
-	for i, c := range p.Candidates {
+// NotPlacedError says that a candidate was not computed while reading, and the tables hold too few keys to do it now.
+type NotPlacedError struct{ Known []Candidate }
+
+func (e *NotPlacedError) Error() string {
+	return fmt.Sprintf("more keys than the memory budget held, so only the candidates fixed before the run are known (%s)",
+		candidateList(e.Known))
+}
+
+// candidateList names candidates for a message.
+func candidateList(candidates []Candidate) string {
+	names := make([]string, len(candidates))
+	for i, c := range candidates {
 		names[i] = fmt.Sprintf("%s:%d", c.Partitioner, c.NumPartitions)
 	}
 	return strings.Join(names, ", ")

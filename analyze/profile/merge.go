@@ -70,7 +70,7 @@ func (p *Profile) mergeable(o *Profile) error {
 		{"partition counts", p.NumPartitions, o.NumPartitions},
 		{"isolation levels", p.Isolation, o.Isolation},
 		{"assumed partitioners", p.Partitioner, o.Partitioner},
-		{"candidates", p.candidateList(), o.candidateList()},
+		{"candidates", candidateList(p.Candidates), candidateList(o.Candidates)},
 	} {
 		if f.a != f.b {
 			return fmt.Errorf("merging profiles of different %s (%v and %v): read all parts with the same settings", f.what, f.a, f.b)

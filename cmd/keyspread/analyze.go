@@ -286,6 +286,10 @@ func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out ou
 			name, p.Partitioner, cfg.Partitioner.ID())}
 	}
 	res, err := analyze.Conclude(p, cfg)
+	if _, ok := errors.AsType[*profile.NotPlacedError](err); ok {
+		return fmt.Errorf("profile %s: %w: read the topic again with plan%s --save-profile FILE, or with a larger --memory",
+			name, err, plannedText(cfg.Plans))
+	}
 	if err != nil {
 		return err
 	}

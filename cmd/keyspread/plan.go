@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -83,4 +86,25 @@ func (f planFlags) set(ctx context.Context, cfg *analyze.Config, flags *partitio
 		}
 	}
 	return inUse, nil
+}
+
+// plannedText writes candidates as the flags that ask for them: " --to 24,48".
+func plannedText(tos []plan.To) string {
+	var counts, partitioners []string
+	for _, to := range tos {
+		if n := strconv.Itoa(int(to.NumPartitions)); to.NumPartitions > 0 && !slices.Contains(counts, n) {
+			counts = append(counts, n)
+		}
+		if to.Partitioner != nil && !slices.Contains(partitioners, to.Partitioner.ID()) {
+			partitioners = append(partitioners, to.Partitioner.ID())
+		}
+	}
+	var text strings.Builder
+	if len(counts) > 0 {
+		text.WriteString(" --to " + strings.Join(counts, ","))
+	}
+	for _, id := range partitioners {
+		text.WriteString(" --to-partitioner " + id)
+	}
+	return text.String()
 }
