@@ -161,7 +161,7 @@ func hotKeyFinding(r *Result, v skew.Verdict, unit string, k, inRecords, inBytes
 	if v == skew.CannotTell {
 		f.Severity = finding.Info
 		f.What += " Whether it is hot cannot be told."
-		f.Do = "Give more --memory for exact counts."
+		f.Do = "Give --refine, or more --memory, for exact counts."
 		if r.Sample != nil {
 			f.Do = "Read more: a finer --precision, higher limits, or --sample full."
 		}
@@ -533,10 +533,54 @@ func boundedFinding(r *Result) []finding.Finding {
 	if r.Profile.Mode() != profile.Bounded {
 		return nil
 	}
-	return []finding.Finding{{
+	f := finding.Finding{
 		ID: finding.BoundedCounts, Severity: finding.Info,
-		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has at most %s of records.",
+		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has at most %s of records; loads and moved records stay exact.",
 			finding.Percent(float64(r.Profile.Missing().Records)/float64(r.Profile.Total().Records))),
-		Do: "Loads and moved records stay exact; give more --memory for exact key counts.",
-	}}
+		Do: fmt.Sprintf("--refine makes the listed keys exact by a second read; --memory of about %s holds every key.",
+			memoryText(memoryForAll(r.Profile))),
+	}
+	if n := r.Profile.NumRefined(); n > 0 {
+		f.What += fmt.Sprintf(" The %s were counted exactly by a second read.", finding.Plural(int64(n), "heaviest key", "heaviest keys"))
+		f.Do = fmt.Sprintf("--memory of about %s counts every key exactly.", memoryText(memoryForAll(r.Profile)))
+	}
+	return []finding.Finding{f}
+}
+
+// keyBytes is about what a key takes in a table beside its own length, with room for the estimate of their number.
+const keyBytes = 100
+
+// memoryForAll estimates the bytes of key tables that hold every key of the profile. Memory is shared out by the offsets
+// asked of each partition, so the partition with most keys for its share decides.
+func memoryForAll(p *profile.Profile) float64 {
+	asked := make([]float64, len(p.Partitions))
+	var all, most float64
+	for i := range p.Partitions {
+		for _, s := range p.Partitions[i].Spans {
+			asked[i] += float64(s.End - s.Start)
+		}
+		all += asked[i]
+	}
+	for i := range p.Partitions {
+		part := &p.Partitions[i]
+		keyed := part.Total.Records - part.NullKey.Records
+		if keyed == 0 || asked[i] == 0 {
+			continue
+		}
+		need := float64(part.Distinct().Keys) * (keyBytes + float64(part.KeyBytes)/float64(keyed))
+		most = max(most, need*all/asked[i])
+	}
+	return most
+}
+
+// memoryText rounds up to a power of two of MiB, as --memory takes it.
+func memoryText(bytes float64) string {
+	mib := int64(1)
+	for float64(mib<<20) < bytes && mib < 1<<40 {
+		mib *= 2
+	}
+	if mib >= 1024 {
+		return fmt.Sprintf("%dGiB", mib/1024)
+	}
+	return fmt.Sprintf("%dMiB", mib)
 }

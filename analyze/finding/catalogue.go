@@ -247,7 +247,8 @@ bytes as its key type. A real producer would fail or send the record elsewhere.`
 		Meaning: `The key table passed --memory, so light keys were dropped on the way. Counts of the keys listed carry bounds [lo, hi];
 loads, moved records and moved bytes stay exact. A key that is not listed has at most the share stated.`,
 		Rule: "Reported when any partition's table overflowed.",
-		Do:   "Raise --memory, or accept the bounds: they are guarantees, not estimates.",
+		Do: `--refine makes the listed keys exact by a second read, more --memory all of them. Or accept the bounds: they are
+guarantees, not estimates.`,
 	},
 	{
 		ID:      NoRecords,

@@ -138,6 +138,9 @@ func (t *table) settle(exact *entry, key []byte) {
 	e.meta &= 1<<metaEpoch - 1
 }
 
+// NumRefined is how many keys a second pass has counted exactly.
+func (p *Profile) NumRefined() int { return len(p.refined) }
+
 // isRefined reports whether a second pass has counted a key in every partition.
 func (p *Profile) isRefined(key []byte) bool {
 	_, ok := slices.BinarySearchFunc(p.refined, key, bytes.Compare)
