@@ -175,6 +175,47 @@ func TestRunHotKey(t *testing.T) {
 }
 
 // Fifty even keys on fifty partitions are all above what one key may have. The reason comes first, not a list of them.
+// A key that has 60 seconds of an hour only: the finding says by how much the mean of a bucket can mislead, how fast the
+// key came and where.
+func TestRunBurst(t *testing.T) {
+	const start = int64(1_700_000_000_000)
+	m := &memory{topic: "orders", partitions: make([][]source.Record, 12)}
+	add := func(p int, ms int64, key string) {
+		m.partitions[p] = append(m.partitions[p], source.Record{Offset: int64(len(m.partitions[p])), Timestamp: start + ms, Key: []byte(key), ValueSize: 10})
+	}
+	for s := range int64(36_000) { // 10 hours of 12 records a second; buckets are of 256 s then
+		for p := range 12 {
+			add(p, 1000*s, fmt.Sprint("customer-", p, "-", s%50))
+			if p == 11 && s >= 20_000 && s < 20_060 {
+				for i := range int64(40) {
+					add(p, 1000*s+25*i, "burst")
+				}
+			}
+		}
+	}
+	cfg := DefaultConfig(parse(t, "java"))
+	res, err := Run(t.Context(), m, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := has(res.Findings, finding.Burst)
+	if f == nil {
+		t.Fatalf("findings %v, want a burst", ids(res.Findings))
+	}
+	// 2400 of 256*12 + 2400 records, 43.9 %; 2400 in 256 s; 2400 of 434,400. The last is 59.975 s after the first.
+	for _, want := range []string{
+		"Key {key} has 43.9 % of records (9.4 records/s) in the 256 s from 2023-11-15 03:", ", partition 11; over the whole range 0.55 %.",
+		"These are means of 256 s, within which it can have been higher: its first and last record lie within 1 min.",
+	} {
+		if !strings.Contains(f.What, want) {
+			t.Errorf("%s\nlacks %q", f.What, want)
+		}
+	}
+	if f.Subject != "partition 11" {
+		t.Errorf("subject %q, want partition 11", f.Subject)
+	}
+}
+
 func TestRunFewKeys(t *testing.T) {
 	t.Parallel()
 	pt := parse(t, "java")

@@ -373,7 +373,7 @@ func burstFindings(r *Result) []finding.Finding {
 		if !ok {
 			continue
 		}
-		lo, hi := peak.At.Share()
+		lo, _ := peak.At.Share()
 		if lo <= tau {
 			continue
 		}
@@ -381,14 +381,7 @@ func burstFindings(r *Result) []finding.Finding {
 			more++
 			continue
 		}
-		whole := float64(r.Profile.Total().Records)
-		fs = append(fs, finding.Finding{
-			ID: finding.Burst, Severity: finding.Warning, Unit: profile.Records.String(), Key: t.Key, HasKey: true,
-			What: fmt.Sprintf("Key {key} has %s of records in the %s from %s, %s over the whole range.",
-				finding.PercentRange(lo, hi), finding.Span(peak.At.Width), finding.Time(peak.At.Start),
-				finding.PercentRange(float64(t.Lo.Records)/whole, float64(t.Hi.Records)/whole)),
-			Do: "Its partition's consumer must carry that peak; the mean over the range hides it.",
-		})
+		fs = append(fs, burstFinding(t, peak.At, r.Profile.Total().Records))
 	}
 	if more > 0 {
 		fs = append(fs, finding.Finding{
@@ -398,6 +391,40 @@ func burstFindings(r *Result) []finding.Finding {
 		})
 	}
 	return fs
+}
+
+// burstFinding tells of a key by the bucket that it has the largest share in. Its figures there are means: how much higher
+// it was for a part of the bucket is not known, only, of a key that is nowhere else, how long it was there at most.
+func burstFinding(t profile.TopKey, at profile.Bucket, whole int64) finding.Finding {
+	lo, hi := at.Share()
+	span, within := finding.Span(at.Width), ""
+	if t.First >= 0 && t.Last >= t.First && t.Last-t.First < at.Width/2 {
+		within = fmt.Sprintf(": its first and last record lie within %s", finding.Span((t.Last-t.First)/1000*1000+1000))
+	}
+	f := finding.Finding{
+		ID: finding.Burst, Severity: finding.Warning, Unit: profile.Records.String(), Key: t.Key, HasKey: true,
+		Subject: partitionsOf(t.Where),
+	}
+	f.What = fmt.Sprintf("Key {key} has %s of records (%s) in the %s from %s, %s; over the whole range %s. "+
+		"These are means of %s, within which it can have been higher%s.",
+		finding.PercentRange(lo, hi), recordRate(at.Rate()), span, finding.Time(at.Start), f.Subject,
+		finding.PercentRange(float64(t.Lo.Records)/float64(whole), float64(t.Hi.Records)/float64(whole)), span, within)
+	f.Do = fmt.Sprintf("One consumer of %s must carry that peak; the mean over the range hides it.", f.Subject)
+	return f
+}
+
+// recordRate writes records a second known to lie in [lo, hi].
+func recordRate(lo, hi float64) string {
+	form := func(x float64) string {
+		if x < 10 {
+			return fmt.Sprintf("%.2g", x)
+		}
+		return finding.Count(int64(math.Round(x)))
+	}
+	if a, b := form(lo), form(hi); a != b {
+		return a + " to " + b + " records/s"
+	}
+	return form(lo) + " records/s"
 }
 
 // fewBlocks is the number of blocks below which no interval deserves its name.

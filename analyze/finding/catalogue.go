@@ -98,7 +98,8 @@ must be split, which gives up its order.`,
 		ID:    Burst,
 		Title: "a key is hot for a while, not over the run",
 		Meaning: `In some stretch of time the key has a share that makes it hot, although over the whole range it does not. For that
-long its partition falls behind as if the key were hot.`,
+long its partition falls behind as if the key were hot. Share and rate are means of a time bucket, the least of 1, 2, 4, …
+seconds of which few enough cover the range; for a part of the bucket the key can have had more.`,
 		Rule: `Reported when, in a time bucket, the lower bound of the key's share exceeds (r-1)/(n-1), its peak is in a bucket that is
 not nearly empty, it has at least 100 records there, and it is not hot over the run.`,
 		Do: "Size the consumer for the peak shown, or limit the key's rate at the producer; more partitions do not divide it.",
