@@ -40,6 +40,14 @@ func partOfLoad(r *Result, s *skew.Skew, k *skew.Key, w *profile.Key) string {
 	return "about " + finding.Percent(float64(w.Lo.Of(s.Unit))/load)
 }
 
+// have is the verb after [recordsText].
+func have(r *Result, records int64) string {
+	if records == 1 && !isEstimated(r.Sample) {
+		return " has "
+	}
+	return " have "
+}
+
 // recordsText counts records; of a sample it says their share with the interval that it has.
 func recordsText(r *Result, records int64, of func(*sample.Estimates) sample.Estimate) string {
 	if isEstimated(r.Sample) {

@@ -41,7 +41,7 @@ func TestUnkeyedRecordsOfASample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := has(whole.Findings, finding.NullKeys); f == nil || !strings.Contains(f.What, " records (5.0 %) have no key;") {
+	if f := has(whole.Findings, finding.NullKeys); f == nil || !strings.Contains(f.What, " records (5.0 %) have no key:") {
 		t.Errorf("everything read: %+v, want a count", f)
 	}
 	coveredNull, coveredEmpty := 0, 0

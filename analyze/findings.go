@@ -24,11 +24,15 @@ func findings(r *Result) []finding.Finding {
 	fs = append(fs, coverageFinding(r)...)
 	if r.Profile.Total().Records == 0 {
 		if r.Complete {
-			fs = append(fs, finding.Finding{
+			f := finding.Finding{
 				ID: finding.NoRecords, Severity: finding.Warning,
 				What: "The range holds no record.",
 				Do:   "Check the topic and the range; retention or compaction may have removed everything.",
-			})
+			}
+			if r.Profile.Extent().Scope == profile.Other {
+				f.What, f.Do = "The file holds no key.", "Check that it is the right file, and what wrote it."
+			}
+			fs = append(fs, f)
 		}
 		finding.Sort(fs)
 		return fs
@@ -155,9 +159,15 @@ func hotKeyFinding(r *Result, v skew.Verdict, unit string, k, inRecords, inBytes
 	if inBytes != nil {
 		shares = append(shares, finding.PercentRange(inBytes.Share.Lo, inBytes.Share.Hi)+" of bytes")
 	}
-	tau := r.Records.Tau
-	f.What = fmt.Sprintf("Key {key} has %s; a key is hot above %s at %d partitions.",
-		strings.Join(shares, " and "), finding.Percent(tau), r.Profile.NumPartitions)
+	by := ""
+	if len(shares) == 2 && v == skew.Hot && inRecords.Verdict != inBytes.Verdict {
+		by = ", as this one is by records"
+		if inBytes.Verdict == v {
+			by = ", as this one is by bytes"
+		}
+	}
+	f.What = fmt.Sprintf("Key {key} has %s; a key is hot above %s at %d partitions%s.",
+		strings.Join(shares, " and "), finding.Percent(r.Records.Tau), r.Profile.NumPartitions, by)
 	if v == skew.CannotTell {
 		f.Severity = finding.Info
 		f.What += " Whether it is hot cannot be told."
@@ -487,7 +497,7 @@ func unkeyedFindings(r *Result) []finding.Finding {
 		f := finding.Finding{
 			ID: finding.NullKeys, Severity: finding.Info, Key: nil, HasKey: false,
 			What: recordsText(r, null.Records, func(e *sample.Estimates) sample.Estimate { return e.Null[profile.Records] }) +
-				" have no key; their client spreads them, they keep no order.",
+				have(r, null.Records) + "no key: clients spread such records, and they keep no order.",
 			Do: "If they should have one, a producer loses it.",
 		}
 		if float64(null.Records)/total > nullWarningShare {
@@ -499,7 +509,7 @@ func unkeyedFindings(r *Result) []finding.Finding {
 		fs = append(fs, finding.Finding{
 			ID: finding.EmptyKeys, Severity: finding.Warning,
 			What: recordsText(r, empty.Records, func(e *sample.Estimates) sample.Estimate { return e.Empty[profile.Records] }) +
-				" have an empty key, which is not a null key: Java hashes it to one partition, librdkafka's default spreads it.",
+				have(r, empty.Records) + "an empty key, which is not a null key: Java hashes it to one partition, librdkafka's default spreads it.",
 			Do: "Make the producer send null or a real key.",
 		})
 	}
@@ -520,8 +530,8 @@ func cardinalityFinding(r *Result) []finding.Finding {
 	}
 	if keys < n {
 		f.Severity = finding.Warning
-		f.What = fmt.Sprintf("%s for %d partitions: at least %s get no keyed record.",
-			finding.Plural(keys, "distinct key", "distinct keys"), n, finding.Count(n-keys))
+		f.What = fmt.Sprintf("%s for %d partitions: at least %s no keyed record.",
+			finding.Plural(keys, "distinct key", "distinct keys"), n, finding.Plural(n-keys, "gets", "get"))
 	}
 	return []finding.Finding{f}
 }
@@ -550,8 +560,8 @@ func unplaceableFinding(r *Result) []finding.Finding {
 	}
 	return []finding.Finding{{
 		ID: finding.UnplaceableKeys, Severity: finding.Warning,
-		What: fmt.Sprintf("%s have a key for which %s itself gives no valid partition.",
-			finding.Plural(records, "record", "records"), r.Profile.Partitioner),
+		What: fmt.Sprintf("%s a key for which %s itself gives no valid partition.",
+			finding.Plural(records, "record has", "records have"), r.Profile.Partitioner),
 		Do: "Check that --partitioner names the producer's; these records are in no predicted load.",
 	}}
 }

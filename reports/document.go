@@ -119,14 +119,15 @@ func incomplete(r *Report) []Partition {
 	return ps
 }
 
-func problemText(p Partition) string {
+func problemText(topic string, p Partition) string {
 	c := p.Coverage
 	s := fmt.Sprintf("partition %d: %s of %s offsets, position %d", p.Partition, count(c.Read), count(*c.Asked), c.Position)
 	if c.Lost > 0 {
 		s += fmt.Sprintf(", %s lost to retention", count(c.Lost))
 	}
 	if c.Error != nil {
-		s += ": " + *c.Error
+		// A reader's error names where it stopped, as the line has done already.
+		s += ": " + strings.TrimPrefix(*c.Error, fmt.Sprintf("reading %s partition %d at offset %d: ", topic, p.Partition, c.Position))
 	}
 	return s
 }

@@ -26,7 +26,7 @@ func readSection(r *Report, d detail) section {
 			b.facts = append(b.facts, fact{"", fmt.Sprintf("… %d more incomplete partitions", len(incomplete(r))-i)})
 			break
 		}
-		b.facts = append(b.facts, fact{"", problemText(p)})
+		b.facts = append(b.facts, fact{"", problemText(r.Topic.Name, p)})
 	}
 	if c.Records == 0 {
 		return section{"READ", []block{b}}
