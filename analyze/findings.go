@@ -45,8 +45,27 @@ func findings(r *Result) []finding.Finding {
 	fs = append(fs, unkeyedFindings(r)...)
 	fs = append(fs, unplaceableFinding(r)...)
 	fs = append(fs, boundedFinding(r)...)
+	if onlyKeyBytes(r.Profile) {
+		for i := range fs { // texts hold no key, see [finding.Finding]
+			fs[i].What = keyBytesNamed.Replace(fs[i].What)
+			fs[i].Do = keyBytesNamed.Replace(fs[i].Do)
+		}
+	}
 	finding.Sort(fs)
 	return fs
+}
+
+// keyBytesNamed says of bytes that they are those of keys alone.
+var keyBytesNamed = strings.NewReplacer(" of bytes", " of key bytes", " by bytes", " by key bytes", " of keyed bytes", " of key bytes")
+
+// onlyKeyBytes reports whether no record has a value or a header, as in a file of lines: bytes say nothing then of the
+// load that a partition will have.
+func onlyKeyBytes(p *profile.Profile) bool {
+	var values int64
+	for i := range p.Partitions {
+		values += p.Partitions[i].ValueBytes + p.Partitions[i].HeaderBytes
+	}
+	return values == 0
 }
 
 func coverageFinding(r *Result) []finding.Finding {

@@ -77,8 +77,12 @@ func scopeText(r *Report) string {
 }
 
 func bytesText(c Contents) string {
+	keysOnly := ""
+	if c.ValueBytes+c.HeaderBytes == 0 {
+		keysOnly = "; so bytes are those of the keys"
+	}
 	return fmt.Sprintf("%s: keys %s, values %s, headers %s",
-		sizeText(c.Bytes), sizeText(c.KeyBytes), sizeText(c.ValueBytes), sizeText(c.HeaderBytes))
+		sizeText(c.Bytes), sizeText(c.KeyBytes), sizeText(c.ValueBytes), sizeText(c.HeaderBytes)) + keysOnly
 }
 
 // ofTheseText counts the records that are special; a file has no transactions to pass over.
