@@ -134,11 +134,7 @@ func buildPlan(t testing.TB, s *stream, plan *source.Plan, cfg Config) *Profile 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Memory == MinMemory {
-		for _, part := range b.parts {
-			part.table.budget = 150 << 10
-		}
-	}
+	s.tighten(b)
 	for i := range s.recs {
 		if err := b.Batch(&source.Batch{Partition: s.recs[i].partition, Records: []source.Record{s.recs[i].Record}, WireBytes: 1}); err != nil {
 			t.Fatal(err)

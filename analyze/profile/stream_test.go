@@ -65,6 +65,7 @@ type stream struct {
 	name       string
 	partitions int
 	recs       []rec
+	budget     int64 // of each table under [MinMemory]; 0: tightBudget
 }
 
 // size is the bytes that a record counts.
@@ -147,6 +148,19 @@ func (s *stream) feed(t testing.TB, sink source.Sink, workers int) {
 	}
 }
 
+// tightBudget is what each table gets under [MinMemory]: less than a user can ask for, so that short streams purge often.
+// It holds about 110 keys of these streams.
+const tightBudget = 12 << 10
+
+// tighten gives the tables of a builder with the smallest memory the stream's budget.
+func (s *stream) tighten(b *Builder) {
+	if b.cfg.Memory == MinMemory {
+		for _, part := range b.parts {
+			part.table.budget = cmp.Or(s.budget, tightBudget)
+		}
+	}
+}
+
 // build profiles the stream.
 func (s *stream) build(t testing.TB, cfg Config, workers int) *Profile {
 	t.Helper()
@@ -155,11 +169,7 @@ func (s *stream) build(t testing.TB, cfg Config, workers int) *Profile {
 	if err != nil {
 		t.Fatalf("%s: NewBuilder: %v", s.name, err)
 	}
-	if cfg.Memory == MinMemory { // less than a user can ask for, so that short streams purge often
-		for _, part := range b.parts {
-			part.table.budget = 150 << 10
-		}
-	}
+	s.tighten(b)
 	s.feed(t, b, workers)
 	p, err := b.Profile(coverage(plan))
 	if err != nil {
