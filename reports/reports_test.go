@@ -358,7 +358,8 @@ func TestProblemTextSaysItOnce(t *testing.T) {
 			"partition 4: 500 of 2,000 offsets, position 1500: reading orders.v1 partition 4 at offset 1600: batch CRC 0x1 does not match 0x2",
 		},
 	} {
-		p := Partition{Partition: 4, Coverage: PartitionCoverage{Read: 500, Asked: 2000, Position: 1500, Error: &c.err}}
+		asked := int64(2000)
+		p := Partition{Partition: 4, Coverage: PartitionCoverage{Read: 500, Asked: &asked, Position: 1500, Error: &c.err}}
 		if got := problemText("orders.v1", p); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
