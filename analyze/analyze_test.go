@@ -560,3 +560,55 @@ func TestPlanOtherPartitioner(t *testing.T) {
 		t.Errorf("moved share %v, want 11/12", got)
 	}
 }
+
+// A key that is too light to be hot can be all that is uneven: it is named, and where it came in a burst the keys are not
+// called sound.
+func TestRunChanceOfOneKey(t *testing.T) {
+	counts := customers(20_000, 1)
+	counts["big"] = 800 // 3.8 %; hot above 4.5 %
+	for _, burst := range []bool{false, true} {
+		src := topicOf(t, parse(t, "java"), 12, counts)
+		for _, records := range src.partitions {
+			for i := range records {
+				at := int64(i) * 1000 * 1700 / int64(len(records))
+				if burst && string(records[i].Key) == "big" {
+					at = 1000 * 800
+				}
+				if !burst {
+					at = 0
+				}
+				records[i].Timestamp = 1_700_000_000_000 + at
+			}
+		}
+		res, err := Run(t.Context(), src, DefaultConfig(parse(t, "java")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := has(res.Findings, finding.SkewByChance)
+		if f == nil || string(f.Key) != "big" || !strings.Contains(f.What, "Most of what is uneven is the weight of key {key}") {
+			t.Fatalf("burst %v: %+v, want chance and the key", burst, res.Findings)
+		}
+		if (has(res.Findings, finding.Burst) != nil) != burst || strings.Contains(f.Do, "see burst") != burst || strings.Contains(f.Do, "the keys") {
+			t.Errorf("burst %v: %q, want it said with the burst and the keys not called sound", burst, f.Do)
+		}
+	}
+}
+
+// What is left without the hot keys is set beside what it was with them, and beside chance.
+func TestSeveralHeavyKeysText(t *testing.T) {
+	for _, c := range []struct {
+		with, without float64
+		want          string
+	}{
+		{6.9, 4.4, "max/mean of keyed bytes is still 4.40x (6.90x with them), where chance gives 4.10x."},
+		{1.71, 4, "max/mean of keyed bytes rises to 4.00x (1.71x with them), where chance gives 4.10x."},
+	} {
+		r := &Result{Bytes: skew.Skew{Unit: 1, Explanation: skew.Explanation{
+			Cause: skew.SeveralHeavyKeys, Observed: c.with, Removed: 2, ObservedWithout: c.without,
+			ExpectedWithout: skew.Chance{Spread: skew.Spread{Median: 4.1}},
+		}}}
+		if fs := causeFinding(r, false); len(fs) != 1 || !strings.HasSuffix(fs[0].What, c.want) {
+			t.Errorf("%v with, %v without: %+v, want %q", c.with, c.without, fs, c.want)
+		}
+	}
+}

@@ -308,16 +308,21 @@ func ceilingText(s *skew.Skew) string {
 // leastPAR is the unevenness below which nobody asks for a reason.
 const leastPAR = 1.1
 
-// causeFinding says why the loads are uneven, by the weight with the stronger cause.
-func causeFinding(r *Result) []finding.Finding {
+// causeFinding says why the loads are uneven, by the weight with the stronger cause. burst says that a key was found to be
+// hot for a while.
+func causeFinding(r *Result, burst bool) []finding.Finding {
 	s := &r.Records
 	if r.Bytes.Explanation.Cause > s.Explanation.Cause {
 		s = &r.Bytes
 	}
 	x := s.Explanation
 	f := finding.Finding{Severity: finding.Warning, Unit: s.Unit.String()}
-	expected := fmt.Sprintf("max/mean of keyed %s is %s; hashing these keys at random gives %s, %s in one case of twenty",
-		s.Unit, finding.Times(x.Observed), finding.Times(x.Expected.Median), finding.Times(x.Expected.P95))
+	atMost := ""
+	if x.Expected.OnlyMost {
+		atMost = "at most "
+	}
+	expected := fmt.Sprintf("max/mean of keyed %s is %s; hashing these keys at random gives %s%s, %s in one case of twenty",
+		s.Unit, finding.Times(x.Observed), atMost, finding.Times(x.Expected.Median), finding.Times(x.Expected.P95))
 	switch x.Cause {
 	case skew.NotHashed:
 		f.ID, f.Severity = finding.NotHashed, finding.Critical
@@ -339,8 +344,13 @@ func causeFinding(r *Result) []finding.Finding {
 		f.Do = "See what another hash makes of them: keyspread plan --to-partitioner murmur2 --to N."
 	case skew.SeveralHeavyKeys:
 		f.ID = finding.SeveralHeavyKeys
-		f.What = fmt.Sprintf("The keys are heavy beyond the hottest: without %s, max/mean of keyed %s is still %s (%s with them).",
-			finding.Plural(int64(x.Removed), "hot key", "hot keys"), s.Unit, finding.Times(x.ObservedWithout), finding.Times(x.Observed))
+		is := "is still"
+		if x.ObservedWithout > x.Observed { // where they lie in partitions that are cold but for them
+			is = "rises to"
+		}
+		f.What = fmt.Sprintf("The keys are heavy beyond the hottest: without %s, max/mean of keyed %s %s %s (%s with them), where chance gives %s%s.",
+			finding.Plural(int64(x.Removed), "hot key", "hot keys"), s.Unit, is, finding.Times(x.ObservedWithout),
+			finding.Times(x.Observed), atMost, finding.Times(x.ExpectedWithout.Median))
 		f.Do = "Splitting the hottest key alone does not level it; plan for the hottest partition, or assign the heavy keys by hand."
 	case skew.FewKeys:
 		f.ID = finding.FewKeys
@@ -358,6 +368,19 @@ func causeFinding(r *Result) []finding.Finding {
 		f.ID, f.Severity = finding.SkewByChance, finding.Info
 		f.What = fmt.Sprintf("What is uneven is chance: %s.", expected)
 		f.Do = "Nothing is wrong with the keys or the partitioner."
+		if n := x.Heaviest; n > 0 {
+			f.Key, f.HasKey = s.Top[0].Key, true
+			keys, without := "key {key}, which has", "it"
+			if n > 1 {
+				keys, without = fmt.Sprintf("the %d heaviest keys, {key} before all, which have", n), "them"
+			}
+			f.What = fmt.Sprintf("Most of what is uneven is the weight of %s to land somewhere: %s, and %s without %s.",
+				keys, expected, finding.Times(x.ExpectedLighter.Median), without)
+			f.Do = "Nothing is wrong with the partitioner; another count or hash moves the unevenness with the key."
+		}
+		if burst {
+			f.Do = "Over the whole range nothing is wrong with the partitioner; see burst for what is uneven within it."
+		}
 	default:
 		return nil
 	}

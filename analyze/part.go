@@ -34,8 +34,9 @@ func topicFindings(r *Result) []finding.Finding {
 	fs = append(fs, hotKeyFindings(r)...)
 	fs = append(fs, hotPartitionFindings(r)...)
 	fs = append(fs, ceilingFindings(r)...)
-	fs = append(fs, causeFinding(r)...)
-	fs = append(fs, burstFindings(r)...)
+	bursts := burstFindings(r)
+	fs = append(fs, causeFinding(r, len(bursts) > 0)...)
+	fs = append(fs, bursts...)
 	return append(fs, cardinalityFinding(r)...)
 }
 

@@ -215,8 +215,8 @@ func skewSection(r *Report, d detail) section {
 var causes = map[string]string{
 	skew.ByChanceOnly.String():      "nothing but chance",
 	skew.FewKeys.String():           "few keys: any hash spreads so few unevenly",
-	skew.HotKeys.String():           "hot keys; the rest is level",
-	skew.SeveralHeavyKeys.String():  "several heavy keys; without the hottest the rest is still uneven",
+	skew.HotKeys.String():           "hot keys",
+	skew.SeveralHeavyKeys.String():  "several heavy keys",
 	skew.UnkeyedTraffic.String():    "records without a key",
 	skew.UnevenPartitioner.String(): "the partitioner, which spreads these keys less evenly than a random hash",
 	skew.NotHashed.String():         "not hashing: another rule placed these records",
@@ -229,6 +229,15 @@ func chanceText(of *Skew) string {
 	if !ok {
 		s = c.Cause
 	}
+	if c.Without != nil && (c.Cause == skew.HotKeys.String() || c.Cause == skew.SeveralHeavyKeys.String()) {
+		s += "; the rest is " + withoutText(c.Without)
+	}
+	switch {
+	case c.Heaviest == 1:
+		s += " and the weight of the heaviest key, which has to land somewhere"
+	case c.Heaviest > 1:
+		s += fmt.Sprintf(" and the weight of the %d heaviest keys, which have to land somewhere", c.Heaviest)
+	}
 	if random := c.All.Random; random != nil {
 		s += fmt.Sprintf(". Keyed records have PAR %s; the same keys hashed at random have %s", figure(c.All.Observed), randomText(random))
 		if (c.Cause == skew.FewKeys.String() || c.Cause == skew.SeveralHeavyKeys.String()) && of.Keys != nil {
@@ -236,6 +245,13 @@ func chanceText(of *Skew) string {
 				s += ". They are as uneven as " + text
 			}
 		}
+	}
+	if c.Lighter != nil {
+		these := "it"
+		if c.Heaviest > 1 {
+			these = "them"
+		}
+		s += ". Without " + these + ", at random " + figure(c.Lighter.Median)
 	}
 	if w := c.Without; w != nil && w.Random != nil {
 		atMost := ""
@@ -246,6 +262,23 @@ func chanceText(of *Skew) string {
 			finding.Plural(int64(c.Removed), "hot key", "hot keys"), figure(w.Observed), atMost, figure(w.Random.Median), chanceOf(w.Random.P))
 	}
 	return s
+}
+
+// levelPAR is a PAR that nobody would call uneven; visiblyBeyond is how many times the PAR of chance is worth a word.
+const (
+	levelPAR      = 1.1
+	visiblyBeyond = 1.05
+)
+
+// withoutText says how even the loads are without the hot keys, beside what chance gives.
+func withoutText(w *ChancePAR) string {
+	switch {
+	case w.Observed <= levelPAR:
+		return "level"
+	case w.Random != nil && w.Random.P < 0.05 && w.Observed > visiblyBeyond*w.Random.Median:
+		return "less even than chance makes it"
+	}
+	return "as uneven as chance makes it"
 }
 
 // randomText is how uneven random placements are, and where keys were not counted how uneven they can be.

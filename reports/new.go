@@ -204,6 +204,9 @@ func chance(e *skew.Explanation) *Chance {
 		without := chancePAR(e.ObservedWithout, e.ExpectedWithout)
 		c.Without = &without
 	}
+	if c.Heaviest = e.Heaviest; e.Heaviest > 0 {
+		c.Lighter = chancePAR(e.Observed, e.ExpectedLighter).Random
+	}
 	return c
 }
 

@@ -102,3 +102,22 @@ func TestRoundingOutwards(t *testing.T) {
 		}
 	}
 }
+
+// What is left without hot keys is called by the comparison with chance, not by a ratio of its own.
+func TestWithoutText(t *testing.T) {
+	for _, c := range []struct {
+		observed, median, p float64
+		want                string
+	}{
+		{1.05, 1.02, 0.001, "level"},
+		{1.39, 1.41, 0.6, "as uneven as chance makes it"},
+		{1.53, 1.54, 0.5, "as uneven as chance makes it"},
+		{1.21, 1.19, 0.04, "as uneven as chance makes it"}, // by so little that nobody asks
+		{1.4, 1.2, 0.01, "less even than chance makes it"},
+	} {
+		w := &ChancePAR{Observed: c.observed, Random: &RandomPAR{Median: c.median, P: c.p}}
+		if got := withoutText(w); got != c.want {
+			t.Errorf("%v, at random %v (p = %v): %q, want %q", c.observed, c.median, c.p, got, c.want)
+		}
+	}
+}

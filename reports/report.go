@@ -171,6 +171,9 @@ type Chance struct {
 	All     ChancePAR  `json:"all"`
 	Removed int        `json:"removed_hot_keys"`
 	Without *ChancePAR `json:"without_hot_keys"` // null when none was taken away
+
+	Heaviest int        `json:"heaviest_keys"`           // so many of the heaviest keys make most of the random spread; 0: no so few
+	Lighter  *RandomPAR `json:"random_without_heaviest"` // null when there are none
 }
 
 // ChancePAR is an observed PAR beside its distribution under random placement.

@@ -175,9 +175,11 @@ arithmetic, not a defect.`,
 		ID:    SkewByChance,
 		Title: "unevenness that chance explains",
 		Meaning: `The loads are as uneven as the same keys would be under any hash. The report shows the ratio that chance gives beside
-the one observed.`,
-		Rule: "Reported, for information, when PAR exceeds 1.1 and nothing else explains it.",
-		Do:   "Nothing is wrong with the keys or the partitioner.",
+the one observed. Where one to three keys that are not hot make most of that spread, they are named: chance is then where
+these land.`,
+		Rule: `Reported, for information, when PAR exceeds 1.1 and nothing else explains it. Keys make most of the spread when what the
+median of random placements exceeds 1 by is less than half without them.`,
+		Do: "Nothing is wrong with the partitioner, nor with the keys unless a burst is reported too.",
 	},
 	{
 		ID:    UnkeyedTraffic,

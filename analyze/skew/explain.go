@@ -13,8 +13,8 @@ const (
 	NothingToExplain  Cause = iota // fewer than two partitions, or no load
 	ByChanceOnly                   // what these keys give under any hash, and not much
 	FewKeys                        // uneven, as any hash spreads so few (effective) keys
-	HotKeys                        // up to three keys lift their partitions; without them the rest is level
-	SeveralHeavyKeys               // many keys are heavy; taking three away does not level the rest
+	HotKeys                        // up to three keys lift their partitions; without them no partition is hot
+	SeveralHeavyKeys               // many keys are heavy; without the hot ones, three at most, partitions are hot all the same
 	UnkeyedTraffic                 // the keyed records are level, those without a key are not
 	UnevenPartitioner              // the assumed partitioner placed the records, and a random hash is far more even
 	NotHashed                      // no hash gives this: another rule placed the records
@@ -52,6 +52,11 @@ type Explanation struct {
 	Removed         int     // hot keys taken away for the second look
 	ObservedWithout float64 // PAR without them
 	ExpectedWithout Chance
+
+	// Heaviest is how many of the heaviest keys, none of them hot, make most of what chance alone gives; 0: no so few, or they
+	// cannot be told; the cause is then chance as a whole, or another. ExpectedLighter is what chance gives without them.
+	Heaviest        int
+	ExpectedLighter Chance
 }
 
 // Thresholds of the causes; statistics.md B7 with p < 0.002 instead of 0.01, so that of a hundred sound topics none
@@ -62,6 +67,7 @@ const (
 	visiblyUneven   = 1.05  // times the PAR that chance gives; below, significance is of no use to anyone
 	fewKeysPerPart  = 20.0
 	mostRemoved     = 3
+	levelPAR        = 1.1 // of loads that nobody would call uneven
 	aboveNoise      = 2.0 // standard deviations
 )
 
@@ -107,7 +113,22 @@ func Explain(p *profile.Profile, s *Skew, cfg Config, e *sample.Estimates) Expla
 		x.ExpectedWithout = ByChance(keys.without(x.Removed), n, x.ObservedWithout)
 	}
 	x.Cause = x.cause(s, float64(n), asPredicted(p), cfg)
+	if x.Cause == ByChanceOnly && x.Observed > levelPAR && e == nil && !x.Expected.OnlyMost {
+		x.spreadOf(keys, n, min(mostRemoved, len(s.Top)))
+	}
 	return x
+}
+
+// spreadOf finds the fewest of the heaviest keys, most at most, without which chance gives less than half of what it gives
+// above 1.
+func (x *Explanation) spreadOf(keys Keys, n int32, most int) {
+	for i := range most {
+		lighter := ByChance(keys.without(i+1), n, x.Observed)
+		if lighter.Rounds > 0 && lighter.Median-1 < (x.Expected.Median-1)/2 {
+			x.Heaviest, x.ExpectedLighter = i+1, lighter
+			return
+		}
+	}
 }
 
 // standsOut reports whether heavy key i alone lifts its partition of n by more than chance does with the lighter keys:

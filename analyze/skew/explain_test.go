@@ -237,3 +237,46 @@ func TestExplainHotKeyUnweighed(t *testing.T) {
 		}
 	}
 }
+
+// Chance names the heaviest keys where the spread is their weight, and none where it is that of many.
+func TestExplainHeaviest(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		heavy []int64
+		light int // keys of one record
+		each  int64
+		want  int
+	}{
+		{"one key of 4 %", []int64{4000}, 96_000, 1, 1},
+		{"two keys", []int64{4000, 3900}, 96_000, 1, 2},
+		{"level keys", nil, 500, 10, 0},
+		{"many heavy keys", []int64{900, 900, 900, 900, 900, 900, 900, 900}, 60_000, 1, 0},
+	} {
+		keys, records := [][]byte{}, []int64{}
+		for i, n := range c.heavy {
+			keys, records = append(keys, fmt.Appendf(nil, "heavy-%d", i)), append(records, n)
+		}
+		for i := range c.light {
+			keys, records = append(keys, fmt.Appendf(nil, "key-%d", i)), append(records, c.each)
+		}
+		pt, err := partitioner.Parse("murmur2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([]int32, 1)
+		s := Judge(profileOf(t, 12, keys, records, func(i int) int32 {
+			if _, err := pt.Place(keys[i], []int32{12}, out); err != nil {
+				panic(err)
+			}
+			return out[0]
+		}), profile.Records, DefaultConfig(), nil)
+		x := s.Explanation
+		if x.Cause != ByChanceOnly || x.Heaviest != c.want || (x.ExpectedLighter.Rounds > 0) != (c.want > 0) {
+			t.Errorf("%s: %v of PAR %.3f, %d keys (at random %.3f, without %.3f), want %d", c.name, x.Cause, x.Observed, x.Heaviest,
+				x.Expected.Median, x.ExpectedLighter.Median, c.want)
+		}
+		if c.want > 0 && x.ExpectedLighter.Median-1 > (x.Expected.Median-1)/2 {
+			t.Errorf("%s: at random %.3f, without the heaviest %.3f", c.name, x.Expected.Median, x.ExpectedLighter.Median)
+		}
+	}
+}
