@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 
 	"keyspread/analyze"
 	"keyspread/analyze/profile"
+	"keyspread/analyze/source"
 )
 
 // loadProfile reads a saved profile.
@@ -30,9 +33,28 @@ func loadProfile(name string) (*profile.Profile, error) {
 	}
 	p, err := profile.Load(file, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("reading profile %s: %w", name, err)
+		return nil, unreadable(name, err)
 	}
 	return p, nil
+}
+
+// unreadable names the file in an error of [profile.Load], which names what it was doing itself, and says what to do.
+func unreadable(name string, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return err // which names the file
+	}
+	text := strings.TrimPrefix(err.Error(), "reading profile")
+	const damaged = "its document is damaged"
+	if before, _, ok := strings.Cut(text, damaged); ok { // what follows is of the encoding inside
+		text = before + damaged
+	}
+	switch {
+	case errors.Is(err, profile.ErrNotProfile):
+		text += "; name a file that --save-profile wrote; if this is one, copy it again, or read the topic again"
+	case strings.Contains(text, "damaged"):
+		text += "; copy the file again, or read the topic again with --save-profile"
+	}
+	return errors.New("reading profile " + name + text)
 }
 
 // saveProfile writes a profile. The file appears whole or not at all.
@@ -88,11 +110,53 @@ func mergeFiles(names []string) (*profile.Profile, error) {
 		}
 		profiles[i] = p
 	}
+	for i, p := range profiles {
+		if p.Topic != profiles[0].Topic {
+			return nil, fmt.Errorf("%s is of topic %q and %s of %q: merge joins parts of one topic", names[0], profiles[0].Topic, names[i], p.Topic)
+		}
+	}
 	merged, err := profile.Merge(profiles...)
 	if err != nil {
-		return nil, fmt.Errorf("merging %s: %w", strings.Join(names, ", "), err)
+		return nil, mergeError(names, profiles, err)
 	}
 	return merged, nil
+}
+
+// mergeError names the first two files that cannot be joined, rather than all.
+func mergeError(names []string, profiles []*profile.Profile, err error) error {
+	for j := range profiles {
+		for i := range j {
+			if alike(profiles[i], profiles[j]) && !overlap(profiles[i], profiles[j]) {
+				continue
+			}
+			if _, pair := profile.Merge(profiles[i], profiles[j]); pair != nil {
+				return fmt.Errorf("%s and %s: %w", names[i], names[j], pair)
+			}
+		}
+	}
+	return fmt.Errorf("%s: %w", strings.Join(names, ", "), err)
+}
+
+// alike reports whether two profiles were read with the same settings.
+func alike(p, q *profile.Profile) bool {
+	return p.NumPartitions == q.NumPartitions && p.Isolation == q.Isolation && p.Partitioner == q.Partitioner &&
+		slices.Equal(p.Candidates, q.Candidates)
+}
+
+// overlap reports whether two profiles have offsets of a partition in common.
+func overlap(p, q *profile.Profile) bool {
+	spans := map[int32][]source.Span{}
+	for i := range p.Partitions {
+		spans[p.Partitions[i].ID] = p.Partitions[i].Spans
+	}
+	for i := range q.Partitions {
+		for _, s := range q.Partitions[i].Spans {
+			if slices.ContainsFunc(spans[s.Partition], func(t source.Span) bool { return s.Start < t.End && t.Start < s.End }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // parseShard reads "2/4"; empty is the whole topic.

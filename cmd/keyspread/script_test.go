@@ -36,7 +36,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("REFERENCE", reference)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"lines": checkLines},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"lines": checkLines, "damage": damage},
 	})
 }
 
@@ -54,6 +54,18 @@ func checkLines(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("line %d has %d columns, more than %d: %s", i+1, n, columns, line)
 		}
 	}
+}
+
+// damage is the script command "damage FILE COPY OLD NEW": it copies a file with the first OLD in it replaced by NEW.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: damage FILE COPY OLD NEW")
+	}
+	whole := ts.ReadFile(args[0])
+	if !strings.Contains(whole, args[2]) {
+		ts.Fatalf("%s has no %q", args[0], args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Replace(whole, args[2], args[3], 1)), 0o644))
 }
 
 // The help of every command is a golden file: it is the tool's interface, and a change must be seen.
