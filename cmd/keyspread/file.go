@@ -18,8 +18,9 @@ import (
 	"keyspread/analyze/source/dump"
 )
 
-const sourceHelp = `In place of a topic, FILE can be a profile that --save-profile wrote, or keys: one a line, or one JSON object a line with
-"key", "hex" or "base64" and optionally partition, timestamp and value_size. With --topic-partitions N keys without a
+const sourceHelp = `In place of a topic, FILE can be a profile that --save-profile wrote, or keys: one a line (a blank line is the empty key),
+or one JSON object a line with "key", "hex" or "base64" (null is the null key) and optionally partition, timestamp (epoch
+ms), value_size (bytes; -1 is a tombstone) and header_size (bytes, at least 0). With --topic-partitions N keys without a
 partition are placed as in a topic of N. - is standard input.`
 
 // fileFlags say how a file of keys is read.
