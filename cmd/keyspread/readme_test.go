@@ -2,8 +2,11 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // TestReadmeSession runs the demo and finds the README's session in what it prints, line by line, in order; "…" stands
@@ -43,6 +46,42 @@ func TestReadmeSession(t *testing.T) {
 	for _, want := range []string{"customer-hooli has 18.0 % of records", "180,000", "N* = 5.6", "50.0 %"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo's report lacks %q", want)
+		}
+	}
+}
+
+// TestReadmeProfileColumns finds every column of a saved profile in the README's table.
+func TestReadmeProfileColumns(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(readme), "\n| column |")
+	if !ok {
+		t.Fatal("README.md has no table of columns")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	name := filepath.Join(t.TempDir(), "a.parquet")
+	var out, talk strings.Builder
+	if code := run([]string{"analyze", "-", "-n", "3", "--save-profile", name}, strings.NewReader("a\n"), &out, &talk); code != exitOK {
+		t.Fatalf("exit %d\n%s", code, talk.String())
+	}
+	saved, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer saved.Close()
+	info, err := saved.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parquet.OpenFile(saved, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, column := range file.Schema().Fields() {
+		if !strings.Contains(table, "`"+column.Name()+"`") {
+			t.Errorf("README.md's table lacks the column %s", column.Name())
 		}
 	}
 }
