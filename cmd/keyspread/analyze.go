@@ -55,7 +55,7 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 		"`FORMAT[=FILE]`: "+strings.Join(formats(), ", ")+"; repeatable (default text)")
 	flags.StringVar(&f.saveProfile, "save-profile", "", "also write what was counted to `FILE` (Parquet), keys in clear, to analyze or merge later")
 	flags.StringVar(&f.shard, "shard", "", "read part `I/N` of the partitions only; merge joins the parts' profiles")
-	flags.BoolVar(&f.refine, "refine", false, "read a second time to make listed keys exact when --memory was passed")
+	flags.BoolVar(&f.refine, "refine", false, "read a second time to make listed keys exact when --memory was passed; with --shard, exact in that part")
 	f.sample.register(cmd)
 	f.keys.register(cmd)
 	flags.BoolVar(&f.redact, "redact", false, "show keyed hashes instead of keys; the secret comes from "+redactSecretEnv+"; excludes --save-profile")

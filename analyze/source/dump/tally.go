@@ -107,6 +107,7 @@ func (r *reader) endChunk(last bool) error {
 	t.start = r.line
 	if t.rest > 0 {
 		t.rest--
+		t.handed = r.line // nothing waits
 		return nil
 	}
 	if (inWindow-t.went)*worthwhile < inWindow {
