@@ -614,8 +614,8 @@ func boundedFinding(r *Result) []finding.Finding {
 	}
 	f := finding.Finding{
 		ID: finding.BoundedCounts, Severity: finding.Info,
-		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has at most %s of records; loads and moved records stay exact.",
-			finding.Percent(float64(r.Profile.Missing().Records)/float64(r.Profile.Total().Records))),
+		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has %s of records; loads and moved records stay exact.",
+			finding.AtMost(float64(r.Profile.Missing().Records)/float64(r.Profile.Total().Records))),
 		Do: fmt.Sprintf("--refine makes the listed keys exact by a second read; --memory of about %s holds every key.",
 			memoryText(memoryForAll(r.Profile))),
 	}

@@ -453,11 +453,11 @@ func restText(rest []TopKey, of func(*TopKey) ShareRange, d detail) string {
 	for i := range rest {
 		most = max(most, of(&rest[i]).Hi)
 	}
-	s := fmt.Sprintf("… %d more listed, each at most %s", len(rest), finding.Percent(most))
+	s := fmt.Sprintf("… %d more listed, each %s", len(rest), finding.AtMost(most))
 	if n := countHot(rest); n > 0 && !d.part {
 		s += fmt.Sprintf("; %d of them hot or undecided", n)
 	}
-	return s + "."
+	return s + " (-o wide shows them)."
 }
 
 // percentOf writes a share that need not be known.
@@ -563,7 +563,7 @@ func partitionSection(r *Report, d detail) section {
 	}
 	b := block{table: t}
 	if rest := ps[len(show):]; len(rest) > 0 {
-		b.notes = []string{fmt.Sprintf("… %d more, between %s and %s of records each.", len(rest),
+		b.notes = []string{fmt.Sprintf("… %d more, between %s and %s of records each (-o wide shows them).", len(rest),
 			finding.Percent(rest[len(rest)-1].RecordShare), finding.Percent(rest[0].RecordShare))}
 	}
 	if doubt {

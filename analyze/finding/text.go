@@ -3,6 +3,7 @@ package finding
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,18 @@ func Percent(share float64) string {
 		return ">99.9 %"
 	}
 	return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+}
+
+// AtMost writes a share as a limit from above: "at most 0.91 %".
+func AtMost(share float64) string {
+	text := Percent(share)
+	if below, ok := strings.CutPrefix(text, "<"); ok {
+		return "less than " + below
+	}
+	if strings.HasPrefix(text, ">") {
+		return "less than 100 %"
+	}
+	return "at most " + text
 }
 
 // PercentRange writes a share known to lie in [lo, hi]; equal figures are written once.

@@ -34,6 +34,14 @@ func TestPercent(t *testing.T) {
 	}
 }
 
+func TestAtMost(t *testing.T) {
+	for share, want := range map[float64]string{0: "at most 0 %", 0.000001: "less than 0.001 %", 0.0091: "at most 0.91 %", 0.9999: "less than 100 %", 1: "at most 100 %"} {
+		if got := AtMost(share); got != want {
+			t.Errorf("AtMost(%v) = %q, want %q", share, got, want)
+		}
+	}
+}
+
 func TestPercentRange(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi float64
