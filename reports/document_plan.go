@@ -300,15 +300,27 @@ func leastShare(r *Report) string {
 	return finding.PercentRange(1 / *c.Hi, 1 / *c.Lo)
 }
 
+// leftToGain says how far above the heaviest key's share the hottest partition of a candidate still is; empty where that
+// is little, and of a sample.
+func leftToGain(r *Report, p *Plan) string {
+	c, m := r.Skew.Records.Ceiling, p.Records.Measures
+	if isEstimated(r) || c == nil || c.Hi == nil || m == nil || m.HottestShare < 1.1 / *c.Hi {
+		return ""
+	}
+	return fmt.Sprintf("; here it has %s, so at most %.1f points are left to gain",
+		finding.Percent(m.HottestShare), 100*(m.HottestShare - 1 / *c.Hi))
+}
+
 func limitText(r *Report, p *Plan) string {
 	ceiling := ceilingText(r.Skew.Records.Ceiling)
 	var s string
 	switch {
 	case p.Limit.CannotHelp:
-		s = fmt.Sprintf("adding partitions cannot help against the heaviest key: the topic has %d, at or beyond N* = %s, and no count brings the hottest partition below %s",
-			r.Topic.NumPartitions, ceiling, leastShare(r))
+		s = fmt.Sprintf("no count brings the hottest partition below %s, the share of the heaviest key: the topic has %s, at or beyond N* = %s%s",
+			leastShare(r), finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"), ceiling, leftToGain(r, p))
 	case p.Limit.Ceiling != nil && float64(p.To.NumPartitions) > *p.Limit.Ceiling:
-		s = fmt.Sprintf("adding partitions beyond N* = %s cannot help against the heaviest key: no count brings the hottest partition below %s", ceiling, leastShare(r))
+		s = fmt.Sprintf("no count brings the hottest partition below %s, the share of the heaviest key: this one is beyond N* = %s%s",
+			leastShare(r), ceiling, leftToGain(r, p))
 	default:
 		s = fmt.Sprintf("below N* = %s: more partitions can still lower the hottest one", ceiling)
 	}
