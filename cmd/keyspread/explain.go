@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -44,12 +43,18 @@ func atMostOneArg(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// unknownFinding names those that are spelt alike, found as cobra finds a command that is misspelt, or else all.
 func unknownFinding(id string) error {
+	alike := &cobra.Command{SuggestionsMinimumDistance: 2}
 	var ids []string
 	for _, e := range finding.All() {
 		ids = append(ids, string(e.ID))
+		alike.AddCommand(&cobra.Command{Use: string(e.ID), Run: func(*cobra.Command, []string) {}})
 	}
-	return errors.New("unknown finding " + fmt.Sprintf("%q", id) + "; known: " + strings.Join(ids, ", "))
+	if near := alike.SuggestionsFor(id); len(near) > 0 {
+		return fmt.Errorf("unknown finding %q: did you mean %s? keyspread explain lists all", id, anyOf(near))
+	}
+	return fmt.Errorf("unknown finding %q; known: %s", id, strings.Join(ids, ", "))
 }
 
 func listEntries(w io.Writer) error {

@@ -80,12 +80,15 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if cmd.HasSubCommands() {
 		text := fmt.Sprintf("unknown command %q", args[0])
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			text += fmt.Sprintf(": did you mean %q?", strings.Join(near, `" or "`))
+			text += ": did you mean " + anyOf(near) + "?"
 		}
 		return usageError{errors.New(text)}
 	}
 	return usageError{fmt.Errorf("%s takes no argument, got %q", cmd.CommandPath(), args[0])}
 }
+
+// anyOf writes names to choose from: `"a" or "b"`.
+func anyOf(names []string) string { return `"` + strings.Join(names, `" or "`) + `"` }
 
 // run executes the command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
