@@ -112,6 +112,11 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 		if err != nil {
 			return cfg, nil, fmt.Errorf("--output: %w", err)
 		}
+		for _, other := range outputs {
+			if out.File == "" && other.File == "" {
+				return cfg, nil, fmt.Errorf("-o %s and -o %s would both go to standard output: give one of them a file, -o %[2]s=FILE", other.Format, out.Format)
+			}
+		}
 		outputs = append(outputs, out)
 	}
 	if len(outputs) == 0 {

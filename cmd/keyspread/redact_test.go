@@ -218,9 +218,10 @@ func TestRedactTellsNoKey(t *testing.T) {
 func everything(t *testing.T, args []string) string {
 	t.Helper()
 	dir := t.TempDir()
-	args = append([]string(nil), args...)
+	args = append([]string{}, args...)
+	args = append(args, "-o", "wide") // standard output takes one
 	for _, f := range formats() {
-		args = append(args, "-o", f, "-o", f+"="+filepath.Join(dir, f))
+		args = append(args, "-o", f+"="+filepath.Join(dir, f))
 	}
 	var all strings.Builder
 	run(args, strings.NewReader(""), &all, &all)
