@@ -85,6 +85,7 @@ type Result struct {
 	Findings []finding.Finding
 
 	hotRatio float64 // r* that the findings were drawn with
+	bursts   []burst // keys that are hot for a while only
 }
 
 // Run plans what to read, reads it, and concludes.
@@ -355,7 +356,13 @@ func conclude(p *profile.Profile, cfg Config, e *sample.Estimates, placed *place
 		Records:   skew.Judge(p, profile.Records, cfg.Skew, e),
 		Bytes:     skew.Judge(p, profile.Bytes, cfg.Skew, e),
 	}
-	res.Peaks = skew.FindPeaks(p, res.Records.Top, res.Bytes.Top)
+	res.bursts = findBursts(res)
+	var shown []profile.TopKey
+	for i := range min(keysListed, len(res.bursts)) {
+		res.Records.AddBurst(p, res.bursts[i].key)
+		shown = append(shown, res.bursts[i].key)
+	}
+	res.Peaks = skew.FindPeaks(p, shown, res.Records.Top, res.Bytes.Top)
 	for i := range p.Partitions {
 		res.Complete = res.Complete && p.Partitions[i].Coverage.Complete()
 	}

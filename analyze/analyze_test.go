@@ -210,6 +210,9 @@ func TestRunShortBurst(t *testing.T) {
 			t.Errorf("%s\nlacks %q", f.What, want)
 		}
 	}
+	if res.Peaks.Keys["burst"].Share[0].Lo < 0.43 {
+		t.Errorf("the burst has no peak: %+v", res.Peaks.Keys["burst"])
+	}
 	if f.Subject != "partition 11" {
 		t.Errorf("subject %q, want partition 11", f.Subject)
 	}

@@ -403,10 +403,16 @@ func effectiveKeysText(f skew.Figure) string {
 // leastInBurst is how many records a key must have in a bucket: a handful is a large share of an almost empty one.
 const leastInBurst = 100
 
-// burstFindings reports keys that are hot in a time bucket but not over the run.
-func burstFindings(r *Result) []finding.Finding {
+// burst is a key that is hot in a time bucket but not over the run, and the bucket that it has the largest share in.
+type burst struct {
+	key profile.TopKey
+	at  profile.Bucket
+}
+
+// findBursts returns the bursts of a topic, heaviest key first.
+func findBursts(r *Result) []burst {
 	tau := r.Records.Tau
-	if tau >= 1 || r.Sample != nil { // blocks of a sample are too thin in time to speak of a bucket
+	if tau >= 1 || r.Sample != nil || !r.Profile.Extent().OfTopic() { // blocks of a sample are too thin in time to speak of a bucket
 		return nil
 	}
 	hot := map[string]bool{}
@@ -415,8 +421,7 @@ func burstFindings(r *Result) []finding.Finding {
 			hot[string(k.Key)] = true
 		}
 	}
-	var fs []finding.Finding
-	more := 0
+	var found []burst
 	for _, t := range r.Profile.Bursts(profile.Records, tau, leastInBurst) {
 		if hot[string(t.Key)] {
 			continue
@@ -425,17 +430,23 @@ func burstFindings(r *Result) []finding.Finding {
 		if !ok {
 			continue
 		}
-		lo, _ := peak.At.Share()
-		if lo <= tau {
-			continue
+		if lo, _ := peak.At.Share(); lo > tau {
+			found = append(found, burst{t, peak.At})
 		}
-		if len(fs) == keysListed {
-			more++
-			continue
-		}
-		fs = append(fs, burstFinding(t, peak.At, r.Profile.Total().Records))
 	}
-	if more > 0 {
+	return found
+}
+
+// burstFindings reports keys that are hot in a time bucket but not over the run.
+func burstFindings(r *Result) []finding.Finding {
+	var fs []finding.Finding
+	for i, b := range r.bursts {
+		if i == keysListed {
+			break
+		}
+		fs = append(fs, burstFinding(b.key, b.at, r.Profile.Total().Records))
+	}
+	if more := len(r.bursts) - keysListed; more > 0 {
 		fs = append(fs, finding.Finding{
 			ID: finding.Burst, Severity: finding.Warning,
 			What: fmt.Sprintf("%s more keys are hot in some time bucket only.", finding.Count(int64(more))),

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -91,6 +92,9 @@ func peakSection(r *Report, d detail) (s section, ok bool) {
 	s.title = "PEAKS, per " + bucketText(r.TimeBuckets.Width)
 	width := finding.Span(r.TimeBuckets.Width)
 	of, head := "the topic's records", "of hot or undecided keys"
+	if len(bursts(r)) > 0 {
+		head = "of hot or undecided keys, and of those that are hot for a while"
+	}
 	if d.part {
 		of, head = "the records read", "of keys that are heavy in what was read"
 	}
@@ -116,11 +120,12 @@ func keyPeaks(r *Report, d detail) *table {
 	}
 	t := newTable(heads...)
 	t.names, t.spare = 0, []int{len(heads) - 1}
-	seen := map[string]bool{}
-	for _, keys := range [][]TopKey{listed(r.Skew.Records.TopKeys, d), listed(r.Skew.Bytes.TopKeys, d)} {
+	seen, burst := map[string]bool{}, bursts(r)
+	for _, keys := range [][]TopKey{r.Skew.Records.TopKeys, r.Skew.Bytes.TopKeys} {
 		for i := range keys {
 			k := &keys[i]
-			if seen[identity(k)] || k.Peak == nil {
+			unlisted := i >= len(listed(keys, d)) && !burst[identity(k)] // a burst is light over the range
+			if seen[identity(k)] || k.Peak == nil || unlisted {
 				continue
 			}
 			seen[identity(k)] = true
@@ -135,6 +140,22 @@ func keyPeaks(r *Report, d detail) *table {
 		}
 	}
 	return t
+}
+
+// bursts are the keys that have a peak though no list calls them hot or undecided: those that are hot for a while only.
+func bursts(r *Report) map[string]bool {
+	found, other := map[string]bool{}, map[string]bool{}
+	for _, keys := range [][]TopKey{r.Skew.Records.TopKeys, r.Skew.Bytes.TopKeys} {
+		for i := range keys {
+			if k := &keys[i]; k.Verdict != skew.NotHot.String() {
+				other[identity(k)] = true
+			} else if k.Peak != nil {
+				found[identity(k)] = true
+			}
+		}
+	}
+	maps.DeleteFunc(found, func(key string, _ bool) bool { return other[key] })
+	return found
 }
 
 func partitionPeaks(r *Report, d detail) block {

@@ -46,6 +46,25 @@ func TestPeaks(t *testing.T) {
 	}
 }
 
+// TestPeaksOfBursts lists the peak of a key that is hot for a while only, although it is too light for every other list.
+func TestPeaksOfBursts(t *testing.T) {
+	keys := []keyed{{[]byte("burst"), 300, 10, 0}} // a record a second, beside one a second of partition 1 for 11 hours
+	for i := range 100 {
+		keys = append(keys, keyed{fmt.Append(nil, "even-", i), 400, 10, 1})
+	}
+	r := New(topic{name: "t", partitions: 12, keys: keys, mix: true}.result(t), Options{})
+	if last := r.Skew.Records.TopKeys[len(r.Skew.Records.TopKeys)-1]; last.Key.Text != "burst" || last.Verdict != "not hot" || last.Peak == nil {
+		t.Fatalf("the last key listed is %q, %s, with peak %+v; want the burst, not hot, with its peak", last.Key.Text, last.Verdict, last.Peak)
+	}
+	for _, f := range []Format{Text, Wide, Markdown} {
+		_, peaks, _ := strings.Cut(string(write(t, f, r, View{})), "PEAKS")
+		peaks, _, _ = strings.Cut(peaks, "PARTITIONS")
+		if !strings.Contains(peaks, "and of those that are hot for a while") || strings.Count(peaks, "burst") != 1 || strings.Contains(peaks, "even-") {
+			t.Errorf("%s: want a row for the burst and for no other key:\n%s", f, peaks)
+		}
+	}
+}
+
 // TestNoPeaksToTell checks that no format has a word of peaks where none are known.
 func TestNoPeaksToTell(t *testing.T) {
 	untimed := hotTopic(t)

@@ -220,7 +220,7 @@ type TopKey struct {
 	Partitions     []KeyPart   `json:"partitions"`      // where it was seen, by index
 	FirstTime      *Time       `json:"first_time"`      // null in a sample, which reads blocks in any order
 	LastTime       *Time       `json:"last_time"`
-	Peak           *Peak       `json:"peak"`    // null unless it is hot or undecided
+	Peak           *Peak       `json:"peak"`    // null unless it is hot, if only for a while, or undecided
 	Sampled        *KeySample  `json:"sampled"` // null unless a sample estimated its share
 }
 

@@ -69,7 +69,7 @@ func TestPeaksOfAKnownRate(t *testing.T) {
 	for _, memory := range []int64{profile.MinMemory, 1 << 30} {
 		p, all, hot := streamOf(t, c, memory)
 		list := Judge(p, profile.Records, Config{HotRatio: 1.2, Top: 5}, nil).Top // hot above 20 %
-		ps := FindPeaks(p, list, list)
+		ps := FindPeaks(p, nil, list, list)
 		if ps == nil || ps.Width != 1000 || ps.Start != c.Start || ps.Buckets != 200 {
 			t.Fatalf("%v: peaks %+v, want 200 buckets of a second", p.Mode(), ps)
 		}
@@ -131,12 +131,12 @@ func TestNoPeaksWithoutTimes(t *testing.T) {
 	} {
 		one := c
 		tt.set(&one)
-		if p, _, _ := streamOf(t, one, 1<<30); FindPeaks(p) != nil {
-			t.Errorf("%s: peaks %+v, want none", tt.name, FindPeaks(p))
+		if p, _, _ := streamOf(t, one, 1<<30); FindPeaks(p, nil) != nil {
+			t.Errorf("%s: peaks %+v, want none", tt.name, FindPeaks(p, nil))
 		}
 	}
 	p, _, _ := streamOf(t, c, 1<<30)
-	if FindPeaks(p) == nil || FindPeaks(p.Scale(func(int32) profile.Factor { return profile.Factor{1, 1} })) != nil {
+	if FindPeaks(p, nil) == nil || FindPeaks(p.Scale(func(int32) profile.Factor { return profile.Factor{1, 1} }), nil) != nil {
 		t.Error("want peaks of what was read, none of a sample")
 	}
 }
@@ -188,7 +188,7 @@ func TestPeaksSameForAnyWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := FindPeaks(p, Judge(p, profile.Records, Config{HotRatio: 1.5, Top: 5}, nil).Top)
+		got := FindPeaks(p, nil, Judge(p, profile.Records, Config{HotRatio: 1.5, Top: 5}, nil).Top)
 		if want == nil {
 			want = got
 		}
