@@ -96,43 +96,50 @@ func TestRunRefine(t *testing.T) {
 }
 
 // Of a bounded profile that was saved, candidates named before the read can be planned for, with every record in its
-// place, and others cannot.
+// place, and others cannot; also when the keys showed only then who had placed them.
 func TestCandidatesOfABoundedProfile(t *testing.T) {
-	pt := parse(t, "java")
-	src, counts := crowded(t, pt, 2, 30_000)
-	cfg := tight(pt)
-	cfg.Candidates = []plan.To{{NumPartitions: 5}}
-	res, err := Run(t.Context(), src, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	saved := reload(t, saveProfile(t, res.Counted))
-	if saved.Mode() != profile.Bounded {
-		t.Fatalf("mode %v, want bounded", saved.Mode())
-	}
-	later := DefaultConfig(pt)
-	later.Plans = []plan.To{{NumPartitions: 5}}
-	planned, err := Conclude(saved, later)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, moved := make([]float64, 5), int64(0)
-	out := make([]int32, 2)
-	for key, n := range counts {
-		if _, err := pt.Place([]byte(key), []int32{2, 5}, out); err != nil {
+	for _, tc := range []struct {
+		wrote string
+		auto  bool
+	}{{"java", false}, {"java", true}, {"librdkafka", true}} {
+		pt := parse(t, tc.wrote)
+		src, counts := crowded(t, pt, 2, 30_000)
+		cfg := tight(parse(t, "java"))
+		cfg.Auto = tc.auto
+		cfg.Candidates = []plan.To{{NumPartitions: 5}}
+		res, err := Run(t.Context(), src, cfg)
+		if err != nil {
 			t.Fatal(err)
 		}
-		want[out[1]] += float64(n)
-		if out[0] != out[1] {
-			moved += n
+		saved := reload(t, saveProfile(t, res.Counted))
+		if saved.Mode() != profile.Bounded {
+			t.Fatalf("mode %v, want bounded", saved.Mode())
 		}
-	}
-	if got := planned.Plans[0].Records; !slices.Equal(got.Loads, want) || got.Moved != moved {
-		t.Errorf("loads %v, %d moved; want %v, %d", got.Loads, got.Moved, want, moved)
-	}
-	later.Plans = []plan.To{{NumPartitions: 6}}
-	if _, err := Conclude(saved, later); err == nil {
-		t.Error("6 partitions, which were no candidate: no error")
+		later := DefaultConfig(parse(t, saved.Partitioner))
+		later.Auto = tc.auto
+		later.Plans = []plan.To{{NumPartitions: 5}}
+		planned, err := Conclude(saved, later)
+		if err != nil {
+			t.Fatalf("written by %s, auto %v: %v", tc.wrote, tc.auto, err)
+		}
+		want, moved := make([]float64, 5), int64(0)
+		out := make([]int32, 2)
+		for key, n := range counts {
+			if _, err := pt.Place([]byte(key), []int32{2, 5}, out); err != nil {
+				t.Fatal(err)
+			}
+			want[out[1]] += float64(n)
+			if out[0] != out[1] {
+				moved += n
+			}
+		}
+		if got := planned.Plans[0].Records; !slices.Equal(got.Loads, want) || got.Moved != moved {
+			t.Errorf("written by %s, auto %v: loads %v, %d moved; want %v, %d", tc.wrote, tc.auto, got.Loads, got.Moved, want, moved)
+		}
+		later.Plans = []plan.To{{NumPartitions: 6}}
+		if _, err := Conclude(saved, later); err == nil {
+			t.Errorf("written by %s, auto %v: 6 partitions, which were no candidate: no error", tc.wrote, tc.auto)
+		}
 	}
 }
 
