@@ -32,6 +32,10 @@ type evidence struct {
 	counted    int64 // of them, those in the profile's tables
 }
 
+// surelyKept is how many times more than a table can have lost a placement must have to be taken for itself: whether it is
+// must not depend on whether its key is sampled, and sampled keys lose nothing.
+const surelyKept = 10
+
 // collect takes at most about limit placements, and those of the heaviest keys.
 func collect(p *profile.Profile, limit, heaviest int) *evidence {
 	ev := &evidence{n: p.NumPartitions, partitions: len(p.Partitions)}
@@ -88,8 +92,8 @@ func (ev *evidence) collectExact(p *profile.Profile, heaviest int, ranks func([]
 	}
 }
 
-// collectSample takes the pairs of the key sample, and the heaviest keys. The rest of a table in bounded mode is only
-// counted: its keys need not be hashed for it.
+// collectSample takes the pairs of the key sample, and those of the heaviest keys that are sure to be held. The rest of a
+// table in bounded mode is only counted: its keys need not be hashed for it.
 func (ev *evidence) collectSample(p *profile.Profile, heaviest int, ranks func([]byte) bool) {
 	for _, m := range p.Moments() {
 		ev.counted += m.Sum.Records
@@ -97,20 +101,32 @@ func (ev *evidence) collectSample(p *profile.Profile, heaviest int, ranks func([
 	if empty, ok := p.Lookup([]byte{}); ok {
 		ev.counted -= empty.Lo.Records
 	}
-	top := p.Top(heaviest, profile.Records)
-	heavy := make(map[string]bool, len(top))
-	for _, t := range top {
-		heavy[string(t.Key)] = true
+	// Of light keys the table holds those of the sample and some that came late: a part of the topic that no share may
+	// take for a whole. What weighs far more than a missing key can is held and counted nearly whole, in the sample or
+	// not.
+	type placement struct {
+		key       string
+		partition int32
+	}
+	missing := map[int32]int64{}
+	for i := range p.Partitions {
+		missing[p.Partitions[i].ID] = p.Partitions[i].Missing.Records
+	}
+	heavy := map[placement]bool{}
+	for _, t := range p.Top(heaviest, profile.Records) {
 		for _, k := range t.Where {
-			if len(k.Key) > 0 {
+			if len(k.Key) > 0 && k.Lo.Records > surelyKept*missing[k.Partition] {
+				heavy[placement{string(k.Key), k.Partition}] = true
 				ev.add(k, ranks(k.Key), true)
 			}
 		}
 	}
 	p.EachSampled(func(t profile.TopKey) bool {
-		if len(t.Key) > 0 && !heavy[string(t.Key)] && ranks(t.Key) {
+		if len(t.Key) > 0 && ranks(t.Key) {
 			for _, k := range t.Where {
-				ev.add(k, true, false)
+				if !heavy[placement{string(k.Key), k.Partition}] {
+					ev.add(k, true, false)
+				}
 			}
 		}
 		return true
