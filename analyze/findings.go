@@ -628,39 +628,13 @@ func boundedFinding(r *Result) []finding.Finding {
 		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has %s of records; loads and moved records stay exact.",
 			finding.AtMost(float64(r.Profile.Missing().Records)/float64(r.Profile.Total().Records))),
 		Do: fmt.Sprintf("--refine makes the listed keys exact by a second read; --memory of about %s holds every key.",
-			memoryText(memoryForAll(r.Profile))),
+			memoryText(r.Profile.MemoryForAll())),
 	}
 	if n := r.Profile.NumRefined(); n > 0 {
 		f.What += fmt.Sprintf(" The %s were counted exactly by a second read.", finding.Plural(int64(n), "heaviest key", "heaviest keys"))
-		f.Do = fmt.Sprintf("--memory of about %s counts every key exactly.", memoryText(memoryForAll(r.Profile)))
+		f.Do = fmt.Sprintf("--memory of about %s counts every key exactly.", memoryText(r.Profile.MemoryForAll()))
 	}
 	return []finding.Finding{f}
-}
-
-// keyBytes is about what a key takes in a table beside its own length, with room for the estimate of their number.
-const keyBytes = 100
-
-// memoryForAll estimates the bytes of key tables that hold every key of the profile. Memory is shared out by the offsets
-// asked of each partition, so the partition with most keys for its share decides.
-func memoryForAll(p *profile.Profile) float64 {
-	asked := make([]float64, len(p.Partitions))
-	var all, most float64
-	for i := range p.Partitions {
-		for _, s := range p.Partitions[i].Spans {
-			asked[i] += float64(s.End - s.Start)
-		}
-		all += asked[i]
-	}
-	for i := range p.Partitions {
-		part := &p.Partitions[i]
-		keyed := part.Total.Records - part.NullKey.Records
-		if keyed == 0 || asked[i] == 0 {
-			continue
-		}
-		need := float64(part.Distinct().Keys) * (keyBytes + float64(part.KeyBytes)/float64(keyed))
-		most = max(most, need*all/asked[i])
-	}
-	return most
 }
 
 // memoryText rounds up to a power of two of MiB, as --memory takes it.

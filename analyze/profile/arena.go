@@ -3,13 +3,12 @@ package profile
 // Key bytes are packed into chunks that hold no pointers, so the collector never looks at single keys.
 const (
 	firstChunk = 1 << 10 // bytes; the first chunk doubles until it is a full one, so that small partitions stay small
-	fullChunk  = 1 << 16
-	ownChunk   = fullChunk / 16 // longer keys get a chunk to themselves
+	ownShare   = 16      // keys longer than this part of a full chunk get a chunk to themselves
 )
 
 // arena stores byte strings. A reference is the chunk's index in the high 32 bits and the offset in the low ones.
-// The zero value is an empty arena.
 type arena struct {
+	chunk  int // bytes of a full chunk, a power of two
 	chunks [][]byte
 	open   int      // 1 + index of the chunk that is being filled; 0: none
 	used   int64    // bytes stored
@@ -25,14 +24,14 @@ func (a *arena) get(ref uint64, n uint32) []byte {
 // put stores a copy of key and returns its reference.
 func (a *arena) put(key []byte) uint64 {
 	a.used += int64(len(key))
-	if len(key) > ownChunk {
+	if len(key) > a.chunk/ownShare {
 		return a.keep(append([]byte(nil), key...))
 	}
 	if a.open == 0 {
 		a.start(make([]byte, 0, firstChunk))
 	}
 	c := a.chunks[a.open-1]
-	for len(c)+len(key) > cap(c) && cap(c) < fullChunk {
+	for len(c)+len(key) > cap(c) && cap(c) < a.chunk {
 		c = append(make([]byte, 0, 2*cap(c)), c...)
 	}
 	if len(c)+len(key) > cap(c) {
@@ -63,7 +62,7 @@ func (a *arena) full() []byte {
 		a.spare = a.spare[:n-1]
 		return c[:0]
 	}
-	return make([]byte, 0, fullChunk)
+	return make([]byte, 0, a.chunk)
 }
 
 // compaction moves the keys that stay, in the order in which they were put, into as few chunks as they need. Chunks
@@ -87,7 +86,7 @@ func (m *compaction) move(ref uint64, n uint32) uint64 {
 	off := uint32(ref)
 	key := m.old[ref>>32][off : off+n : off+n]
 	a := m.a
-	if n > ownChunk {
+	if int(n) > a.chunk/ownShare {
 		a.used += int64(n)
 		return a.keep(key)
 	}
@@ -100,7 +99,7 @@ func (m *compaction) move(ref uint64, n uint32) uint64 {
 // passed frees the chunks of old before c.
 func (m *compaction) passed(c int) {
 	for ; m.read < c; m.read++ {
-		if cap(m.old[m.read]) == fullChunk {
+		if cap(m.old[m.read]) == m.a.chunk {
 			m.a.spare = append(m.a.spare, m.old[m.read])
 		}
 	}

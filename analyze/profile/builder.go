@@ -13,9 +13,6 @@ import (
 	"keyspread/analyze/source"
 )
 
-// floorBytes is the least a partition's key table gets: room for 4096 keys of 24 bytes.
-const floorBytes = 4096 * (entryBytes + 2*8 + 24)
-
 // Builder counts a topic. It is the [source.Sink] of one read: Batch may be called for several partitions at once, but
 // for one partition never at the same time and always in offset order. It keeps nothing of a batch and allocates
 // nothing per record.
@@ -52,35 +49,28 @@ func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 	}
 	spans := make([][]source.Span, ids)
 	asked := make([]uint64, ids)
-	var all uint64
 	for _, s := range plan.Spans {
 		if s.Partition < 0 || int(s.Partition) >= ids || s.End <= s.Start {
 			return nil, fmt.Errorf("plan of topic %q has a bad span %d..%d of partition %d", plan.Topic, s.Start, s.End, s.Partition)
 		}
 		spans[s.Partition] = append(spans[s.Partition], s)
 		asked[s.Partition] += uint64(s.End - s.Start)
-		all += uint64(s.End - s.Start)
 	}
+	named := make([]uint64, len(plan.Partitions))
+	for i, p := range plan.Partitions {
+		named[i] = asked[p.ID]
+	}
+	memory := shares(cfg.Memory, named)
 	b.byID = make([]*partBuilder, ids)
-	for _, p := range plan.Partitions {
+	for i, p := range plan.Partitions {
 		if b.byID[p.ID] != nil {
 			return nil, fmt.Errorf("plan of topic %q names partition %d twice", plan.Topic, p.ID)
 		}
-		pb := newPartBuilder(p.ID, spans[p.ID], share(cfg.Memory, asked[p.ID], all), plan.NumPartitions, cfg)
+		pb := newPartBuilder(p.ID, spans[p.ID], memory[i], plan.NumPartitions, cfg)
 		b.byID[p.ID] = pb
 		b.parts = append(b.parts, pb)
 	}
 	return b, nil
-}
-
-// share is a partition's part of the memory, by the offsets asked of it.
-func share(memory int64, part, all uint64) int64 {
-	if all == 0 {
-		return floorBytes
-	}
-	hi, lo := bits.Mul64(uint64(memory), part)
-	q, _ := bits.Div64(hi, lo, all) // part <= all, so q <= memory
-	return max(floorBytes, int64(q))
 }
 
 // Batch counts the records of b. An error (a batch of a partition that is not in the plan, a partitioner that fails)

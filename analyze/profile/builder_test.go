@@ -76,20 +76,37 @@ func TestNewBuilderRefuses(t *testing.T) {
 }
 
 // Memory goes by offsets asked for, with a floor, and adds up to no more than was given.
-func TestShare(t *testing.T) {
+func TestShares(t *testing.T) {
+	many := make([]uint64, 5000)
+	for i := range many {
+		many[i] = uint64(i)
+	}
 	for _, tt := range []struct {
-		memory    int64
-		part, all uint64
-		want      int64
+		memory int64
+		asked  []uint64
+		want   []int64 // of the first partitions
 	}{
-		{1 << 30, 1, 4, 1 << 28},
-		{1 << 30, 1, 1, 1 << 30},
-		{1 << 30, 0, 10, floorBytes},
-		{1 << 30, 0, 0, floorBytes},
-		{1 << 62, 1 << 62, 1 << 62, 1 << 62}, // the product does not fit 64 bits
+		{1 << 30, []uint64{1, 3}, []int64{1<<28 + floorBytes/2, 3<<28 - floorBytes/2}},
+		{1 << 30, []uint64{1}, []int64{1 << 30}},
+		{1 << 30, []uint64{0, 10}, []int64{floorBytes, 1<<30 - floorBytes}},
+		{1 << 30, []uint64{0, 0}, []int64{floorBytes, floorBytes}},
+		{1 << 20, []uint64{0, 7}, []int64{1 << 18, 3 << 18}},                                                // two floors are more than half
+		{1 << 62, []uint64{1 << 61, 1 << 61, 1 << 62}, []int64{1<<60 + floorBytes/4, 1<<60 + floorBytes/4}}, // products do not fit 64 bits
+		{1 << 30, many, []int64{107374, 107374 + 42}},
+		{1 << 30, nil, nil},
 	} {
-		if got := share(tt.memory, tt.part, tt.all); got != tt.want {
-			t.Errorf("share(%d, %d, %d) = %d, want %d", tt.memory, tt.part, tt.all, got, tt.want)
+		got := shares(tt.memory, tt.asked)
+		var sum int64
+		for _, n := range got {
+			sum += n
+		}
+		if len(got) != len(tt.asked) || sum > tt.memory {
+			t.Errorf("shares(%d, %d partitions): %d shares of %d in sum", tt.memory, len(tt.asked), len(got), sum)
+		}
+		for i, want := range tt.want {
+			if got[i] != want {
+				t.Errorf("shares(%d, %v)[%d] = %d, want %d", tt.memory, tt.asked[:min(3, len(tt.asked))], i, got[i], want)
+			}
 		}
 	}
 }
@@ -394,4 +411,43 @@ func TestEvictedKeysArePlacedTogether(t *testing.T) {
 	if calls, keys := asked.calls.Load(), asked.keys.Load(); keys != 300_000 || calls > 2*keys/placeBlock {
 		t.Errorf("asked %d times for %d keys, want 1000 keys at a time", calls, keys)
 	}
+}
+
+// What a table has allocated is little more than its budget, be it small or large: the chunks that are being filled, and
+// the one that a purge needs to move keys.
+func TestTableStaysInBudget(t *testing.T) {
+	for _, budget := range []int64{64 << 10, 416 << 10, 655 << 10, 6 << 20, 40 << 20} {
+		tab := newTable(budget, false)
+		tab.evicted = func([][]byte, []Weight, []bool) error { return nil }
+		var most int64
+		for i := range budget / 16 { // twice to six times the keys that it holds
+			key := fmt.Appendf(nil, "customer-%08d", i)
+			e, err := tab.enter(xxh3.Hash128(key), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.records++
+			if i%64 == 0 {
+				most = max(most, tab.allocated())
+			}
+		}
+		if tab.purges < 2 {
+			t.Errorf("budget %d: %d purges, want some", budget, tab.purges)
+		}
+		if over := float64(most)/float64(budget) - 1; over > 0.16 {
+			t.Errorf("budget %d: %d bytes allocated, %.0f %% more", budget, most, 100*over)
+		}
+	}
+}
+
+// allocated is the bytes that a table holds, in use or not.
+func (t *table) allocated() int64 {
+	size := int64(cap(t.slots)) * 8
+	for _, c := range t.slab {
+		size += int64(cap(c)) * entryBytes
+	}
+	for _, c := range append(t.arena.chunks[:len(t.arena.chunks):len(t.arena.chunks)], t.arena.spare...) {
+		size += int64(cap(c))
+	}
+	return size
 }

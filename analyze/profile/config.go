@@ -28,7 +28,7 @@ const (
 type Config struct {
 	Partitioner partitioner.Partitioner // assumed for the topic
 	Candidates  []CandidateSpec         // computed beside the topic as it is; fixed before the first record
-	Memory      int64                   // bytes of all key tables together; every partition gets at least room for 4096 keys
+	Memory      int64                   // bytes of all key tables together; divided among partitions by the offsets asked of them, above a floor
 	VerifyKeys  bool                    // tell keys apart by their bytes, not by their 128-bit hash alone
 	Buckets     int                     // most time buckets of a partition's grid
 }

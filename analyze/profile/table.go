@@ -28,9 +28,13 @@ const (
 
 const (
 	entryBytes = 64
-	slabBits   = 12 // entries per chunk of the slab, as a power of two
-	slabLen    = 1 << slabBits
 	firstSlots = 64
+	firstSlab  = 64 // entries; the first chunk of the slab doubles until it is a full one, so that small partitions stay small
+
+	chunkShare = 32      // chunks take at most this part of a table's budget, so that the one being filled is little beside it
+	minChunk   = 4 << 10 // bytes
+	maxSlab    = 256 << 10
+	maxChunk   = 64 << 10 // of an arena
 )
 
 // table counts the keys of one partition. Slots are open addressed with linear probing: the high half of a slot is a
@@ -43,7 +47,8 @@ type table struct {
 	slots  []uint64
 	mask   uint64
 	slab   [][]entry
-	n      int // entries in use
+	shift  uint8 // log2 of the entries per chunk of the slab
+	n      int   // entries in use
 	arena  arena
 	budget int64
 	verify bool
@@ -57,10 +62,23 @@ type table struct {
 }
 
 func newTable(budget int64, verify bool) *table {
-	return &table{slots: make([]uint64, firstSlots), mask: firstSlots - 1, budget: budget, verify: verify}
+	return &table{
+		slots: make([]uint64, firstSlots), mask: firstSlots - 1, budget: budget, verify: verify,
+		shift: uint8(bits.Len64(uint64(chunkBytes(budget, maxSlab)/entryBytes)) - 1),
+		arena: arena{chunk: int(chunkBytes(budget, maxChunk))},
+	}
 }
 
-func (t *table) entry(i int) *entry { return &t.slab[i>>slabBits][i&(slabLen-1)] }
+// chunkBytes is the power of two that chunks of a table with a budget take.
+func chunkBytes(budget, most int64) int64 {
+	size := most
+	for size > minChunk && size > budget/chunkShare {
+		size /= 2
+	}
+	return size
+}
+
+func (t *table) entry(i int) *entry { return &t.slab[i>>(t.shift&63)][i&(1<<(t.shift&63)-1)] }
 
 func (t *table) keyOf(e *entry) []byte { return t.arena.get(e.key, e.size) }
 
@@ -122,13 +140,13 @@ func (t *table) enter(h xxh3.Uint128, key []byte) (*entry, error) {
 
 // next returns the entry after the last one in use.
 func (t *table) next() *entry {
-	c := t.n >> slabBits
+	c, full := t.n>>t.shift, 1<<t.shift
 	switch {
 	case c == len(t.slab) && c > 0:
-		t.slab = append(t.slab, make([]entry, slabLen))
+		t.slab = append(t.slab, make([]entry, full))
 	case c == len(t.slab):
-		t.slab = append(t.slab, make([]entry, firstSlots))
-	case t.n == len(t.slab[0]) && t.n < slabLen:
+		t.slab = append(t.slab, make([]entry, firstSlab))
+	case t.n == len(t.slab[0]) && t.n < full:
 		grown := make([]entry, 2*t.n)
 		copy(grown, t.slab[0])
 		t.slab[0] = grown

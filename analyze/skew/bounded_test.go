@@ -188,7 +188,7 @@ func TestExplainBounded(t *testing.T) {
 	} {
 		const n = 6
 		exact := countKeys(t, n, 1<<30, 9, c.weights)
-		for _, memory := range []int64{1 << 20, 5 << 19, 4 << 20, 6 << 20} {
+		for _, memory := range []int64{1 << 20, 5 << 19, 3 << 20, 4 << 20, 6 << 20} {
 			bounded := countKeys(t, n, memory, 9, c.weights)
 			if bounded.Mode() != profile.Bounded {
 				continue

@@ -1,0 +1,57 @@
+package profile
+
+import "math/bits"
+
+// floorBytes is the least a partition's key table gets, unless that would be more than half of all memory: room for
+// 4096 keys of 24 bytes.
+const floorBytes = 4096 * (entryBytes + 2*8 + 24)
+
+// keyBytes is about what a key takes in a table beside its own length, with room for the estimate of their number.
+const keyBytes = 100
+
+// shares divides the memory of all tables among partitions by the offsets asked of each, above a floor that is the same
+// for all. The shares add up to no more than the memory.
+func shares(memory int64, asked []uint64) []int64 {
+	if len(asked) == 0 {
+		return nil
+	}
+	floor := min(floorBytes, memory/2/int64(len(asked)))
+	rest := uint64(memory - floor*int64(len(asked)))
+	var all uint64
+	for _, n := range asked {
+		all += n
+	}
+	out := make([]int64, len(asked))
+	for i, n := range asked {
+		out[i] = floor
+		if all > 0 {
+			hi, lo := bits.Mul64(rest, n)
+			q, _ := bits.Div64(hi, lo, all) // n <= all, so q <= rest
+			out[i] += int64(q)
+		}
+	}
+	return out
+}
+
+// MemoryForAll estimates the [Config] memory under which the profile's records would be counted exactly: the partition
+// with the most keys for the offsets asked of it decides. It is an estimate as the number of keys is one.
+func (p *Profile) MemoryForAll() float64 {
+	asked := make([]float64, len(p.Partitions))
+	var all, most float64
+	for i := range p.Partitions {
+		for _, s := range p.Partitions[i].Spans {
+			asked[i] += float64(s.End - s.Start)
+		}
+		all += asked[i]
+	}
+	for i := range p.Partitions {
+		part := &p.Partitions[i]
+		keyed := part.Total.Records - part.NullKey.Records
+		if keyed == 0 || asked[i] == 0 {
+			continue
+		}
+		need := float64(part.Distinct().Keys) * (keyBytes + float64(part.KeyBytes)/float64(keyed))
+		most = max(most, need*all/asked[i])
+	}
+	return most + floorBytes*float64(len(p.Partitions))
+}
