@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,35 +253,41 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 	}
 	add(cfg.Plans...)
 	add(cfg.Candidates...)
+	loads := int64(0)
+	unasked := func(tos ...plan.To) {
+		for _, to := range tos {
+			loads += int64(n) * int64(cmp.Or(to.NumPartitions, n))
+		}
+		if loads <= mostLoads {
+			add(tos...)
+		}
+	}
 	if cfg.Auto { // the partitioner that the keys will show is not known yet
-		add(underCommon(plan.To{})...)
+		unasked(underCommon(plan.To{})...)
 		for _, to := range slices.Concat(cfg.Plans, cfg.Candidates) {
 			if to.Partitioner == nil {
-				add(underCommon(to)...)
+				unasked(underCommon(to)...)
 			}
 		}
 	}
 	if !cfg.Multiples {
 		return specs
 	}
-	loads := int64(0)
 	for times := int64(2); times <= 4 && times*int64(n) <= plan.MaxPartitions; times++ {
 		to := plan.To{NumPartitions: int32(times) * n}
 		tos := []plan.To{to}
 		if cfg.Auto {
 			tos = append(tos, underCommon(to)...)
 		}
-		if loads += int64(n) * int64(to.NumPartitions) * int64(len(tos)); loads > mostLoads {
-			break
-		}
-		add(tos...)
+		unasked(tos...)
 	}
 	return specs
 }
 
-// mostLoads is how many loads, of a partition in a candidate's partition, are kept unasked: 4 MiB. The topic's count
-// decides, not how many of its partitions are read, so that shards have the same candidates.
-const mostLoads = 1 << 18
+// mostLoads is how many loads, of a partition in a candidate's partition, are kept unasked: 64 MiB where the records of
+// each partition come that wide. The topic's count decides, not how many of its partitions are read, so that shards have
+// the same candidates.
+const mostLoads = 1 << 22
 
 // common are the mappings of nearly all producers beside Java's, for topics with too many keys to place them later.
 var common = []string{"crc32u", "fnv1a_abs", "fnv1a_mask", "murmur2u"}

@@ -3,8 +3,10 @@ package analyze
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"keyspread/analyze/plan"
@@ -194,4 +196,36 @@ func reload(t *testing.T, b []byte) *profile.Profile {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// A topic of thousands of partitions is read under auto without room for their number squared. What wrote it is told; its
+// common mappings are not kept for all of that count, so plans under another than the assumed need every key.
+func TestThousandsOfPartitions(t *testing.T) {
+	const n = 4500
+	wrote := parse(t, "librdkafka")
+	src, _ := crowded(t, wrote, n, 400_000)
+	for _, memory := range []int64{1 << 30, 36 << 20} {
+		cfg := DefaultConfig(parse(t, "java"))
+		cfg.Auto, cfg.Profile.Memory = true, memory
+		res, err := Run(t.Context(), src, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bounded := res.Profile.Mode() == profile.Bounded; bounded != (memory < 1<<30) {
+			t.Errorf("memory %d: %s", memory, res.Profile.Mode())
+		}
+		if writers := res.Placement.Writers; len(writers) != 1 || writers[0].Partitioner != "crc32u" {
+			t.Errorf("memory %d: %+v, want one writer, crc32u", memory, writers)
+		}
+		if d := res.Profile.Distinct(); math.Abs(float64(d.Keys)/400_040-1) > 3*d.StdErr || d.StdErr > 0.01 {
+			t.Errorf("memory %d: distinct keys %+v, want 400,040 within three standard errors", memory, d)
+		}
+		if got := len(res.Profile.Candidates); got > 2 {
+			t.Errorf("memory %d: candidates %v, want the assumed and the one found at most", memory, res.Profile.Candidates)
+		}
+	}
+	cfg := tight(wrote)
+	if _, err := Run(t.Context(), src, cfg); err == nil || !strings.Contains(err.Error(), "too little for 4500 partitions: give at least 36 MiB") {
+		t.Errorf("1 MiB: error %v, want one with what is needed", err)
+	}
 }

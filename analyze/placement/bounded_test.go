@@ -14,7 +14,7 @@ func TestBoundedSharesCoverage(t *testing.T) {
 	t.Parallel()
 	const seeds, partitions, records, numKeys = 15, 6, 60_000, 30_000
 	java, rdkafka := parse(t, "java"), parse(t, "librdkafka")
-	type count struct{ covered, all, bounded int }
+	type count struct{ covered, all int }
 	var keys, weights count
 	for seed := range uint64(seeds) {
 		for _, zipf := range []float64{0, 0.7, 1.1} {

@@ -60,12 +60,9 @@ func Simulate(p *profile.Profile, i int, pt partitioner.Partitioner, records, by
 	for pi := range p.Partitions {
 		part := &p.Partitions[pi]
 		placed := &part.Placed[i]
-		for to, w := range placed.Loads {
-			if w == (profile.Weight{}) {
-				continue
-			}
+		for to, w := range placed.Loads.All() {
 			loads[to] = loads[to].Add(w)
-			plan.Matrix = append(plan.Matrix, Cell{From: part.ID, To: int32(to), Weight: w})
+			plan.Matrix = append(plan.Matrix, Cell{From: part.ID, To: to, Weight: w})
 		}
 		moved = moved.Add(placed.Moved)
 		plan.Unkeyed = plan.Unkeyed.Add(placed.Unkeyed)

@@ -1,10 +1,25 @@
 package profile
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // floorBytes is the least a partition's key table gets, unless that would be more than half of all memory: room for
 // 4096 keys of 24 bytes.
 const floorBytes = 4096 * (entryBytes + 2*8 + 24)
+
+// leastBytes is the memory below which a partition's table and key sample tell next to nothing.
+const leastBytes = 8 << 10
+
+// checkMemory refuses a memory that is too little for that many tables.
+func checkMemory(memory int64, partitions int) error {
+	if least := int64(partitions) * leastBytes; memory < least {
+		return fmt.Errorf("memory of %d bytes for key tables is too little for %d partitions: give at least %d MiB",
+			memory, partitions, (least+1<<20-1)>>20)
+	}
+	return nil
+}
 
 // keyBytes is about what a key takes in a table beside its own length, with room for the estimate of their number.
 const keyBytes = 100

@@ -37,7 +37,11 @@ func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 	}
 	specs := append([]CandidateSpec{{cfg.Partitioner, int32(plan.NumPartitions)}}, cfg.Candidates...)
 	b := &Builder{cfg: cfg, plan: plan, placing: newPlacing(specs)}
-	if err := b.placing.checkSize(len(plan.Partitions)); err != nil {
+	// the topic as it is, which comes first, is no choice of the user's
+	if err := checkSize(b.placing.candidates[1:], len(plan.Partitions)); err != nil {
+		return nil, err
+	}
+	if err := checkMemory(cfg.Memory, len(plan.Partitions)); err != nil {
 		return nil, err
 	}
 	ids := 0

@@ -15,8 +15,8 @@ type CandidateSpec struct {
 
 // Limits of a [Config].
 const (
-	// MaxPlacedBytes bounds the memory of all candidates' loads: every candidate holds one [Weight] for each pair of a
-	// partition read and a candidate partition.
+	// MaxPlacedBytes bounds the memory that all candidates' loads can take: every candidate holds one [Weight] for each
+	// pair of a partition read and a candidate partition, where the records of that partition come that wide.
 	MaxPlacedBytes = 1 << 30
 	// MinMemory is the least a [Config] may set as Memory.
 	MinMemory = 1 << 20

@@ -199,7 +199,7 @@ func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 		return nil, err
 	}
 	pl := newPlacing([]CandidateSpec{spec})
-	if err := pl.checkSize(len(p.Partitions)); err != nil {
+	if err := checkSize(pl.candidates, len(p.Partitions)); err != nil {
 		return nil, err
 	}
 	out := make([]Placed, len(p.Partitions))

@@ -287,10 +287,8 @@ func docOfPartition(p *Partition) partDoc {
 	for i := range p.Placed {
 		from := &p.Placed[i]
 		to := placedDoc{Moved: docOf(from.Moved), Unkeyed: docOf(from.Unkeyed), Unplaced: docOf(from.Unplaced)}
-		for id, w := range from.Loads {
-			if w != (Weight{}) {
-				to.Loads = append(to.Loads, [3]int64{int64(id), w.Records, w.Bytes})
-			}
+		for id, w := range from.Loads.All() {
+			to.Loads = append(to.Loads, [3]int64{int64(id), w.Records, w.Bytes})
 		}
 		d.Placed = append(d.Placed, to)
 	}

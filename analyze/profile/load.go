@@ -113,9 +113,13 @@ func (d *document) profile(f *parquet.File) (*Profile, error) {
 		return nil, errors.New("its first candidate is not the topic as it is")
 	}
 	var cells int64
-	for _, c := range d.Candidates {
-		cells += int64(c.NumPartitions)
-		if c.NumPartitions < 1 || cells*int64(len(d.Partitions))*weightBytes > MaxPlacedBytes {
+	for i, c := range d.Candidates {
+		size := int64(c.NumPartitions) * weightBytes
+		if i > 0 {
+			cells += int64(c.NumPartitions)
+			size = cells * int64(len(d.Partitions)) * weightBytes
+		}
+		if c.NumPartitions < 1 || size > MaxPlacedBytes {
 			return nil, fmt.Errorf("candidate %s with %d partitions is out of range", c.Partitioner, c.NumPartitions)
 		}
 	}
@@ -237,16 +241,17 @@ func (d *partDoc) placed(p *Partition, candidates []Candidate) error {
 	for i := range d.Placed {
 		from := &d.Placed[i]
 		to := Placed{
-			Loads: make([]Weight, candidates[i].NumPartitions),
+			Loads: newLoads(candidates[i].NumPartitions),
 			Moved: from.Moved.weight(), Unkeyed: from.Unkeyed.weight(), Unplaced: from.Unplaced.weight(),
 		}
 		keyed := Weight{}
 		for j, l := range from.Loads {
-			if l[0] < 0 || l[0] >= int64(len(to.Loads)) || l[1] < 0 || l[2] < 0 || j > 0 && l[0] <= from.Loads[j-1][0] {
+			if l[0] < 0 || l[0] >= int64(to.Loads.n) || l[1] < 0 || l[2] < 0 || j > 0 && l[0] <= from.Loads[j-1][0] {
 				return fmt.Errorf("candidate %d: a load of partition %d", i, l[0])
 			}
-			to.Loads[l[0]] = Weight{l[1], l[2]}
-			keyed = keyed.Add(to.Loads[l[0]])
+			w := Weight{l[1], l[2]}
+			to.Loads.add(int32(l[0]), w)
+			keyed = keyed.Add(w)
 		}
 		if keyed.Add(to.Unkeyed).Add(to.Unplaced) != p.Total || docOf(keyed).below(to.Moved) ||
 			from.Moved.negative() || from.Unkeyed.negative() || from.Unplaced.negative() {

@@ -110,7 +110,7 @@ func joinPartitions(parts []*Partition, m *Profile) (Partition, *gridBuilder) {
 	j := Partition{ID: parts[0].ID, FirstOffset: -1, LastOffset: -1, MinTime: -1, MaxTime: -1, TimestampType: parts[0].TimestampType}
 	j.Coverage = source.Coverage{Partition: j.ID}
 	for _, c := range m.Candidates {
-		j.Placed = append(j.Placed, Placed{Loads: make([]Weight, c.NumPartitions)})
+		j.Placed = append(j.Placed, Placed{Loads: newLoads(c.NumPartitions)})
 	}
 	grid := &gridBuilder{limit: m.buckets, lost: func() Weight { return Weight{} }}
 	grid.tops = tops{keep: topKeep(int(m.NumPartitions), m.buckets), closed: map[int64]*closedTop{}}
@@ -175,8 +175,8 @@ func (p *Partition) addCounts(o *Partition) {
 
 // add adds the placement of another part of the same partition.
 func (p *Placed) add(o *Placed) {
-	for i, w := range o.Loads {
-		p.Loads[i] = p.Loads[i].Add(w)
+	for to, w := range o.Loads.All() {
+		p.Loads.add(to, w)
 	}
 	p.Moved, p.Unkeyed, p.Unplaced = p.Moved.Add(o.Moved), p.Unkeyed.Add(o.Unkeyed), p.Unplaced.Add(o.Unplaced)
 }

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"sync"
 
 	"keyspread/partitioner"
 )
@@ -46,10 +47,10 @@ func newPlacing(specs []CandidateSpec) *placing {
 	return pl
 }
 
-// checkSize refuses candidates whose loads would take more than MaxPlacedBytes for the partitions read.
-func (pl *placing) checkSize(partitions int) error {
+// checkSize refuses candidates whose loads could take more than MaxPlacedBytes for the partitions read.
+func checkSize(candidates []Candidate, partitions int) error {
 	var cells int64
-	for _, c := range pl.candidates {
+	for _, c := range candidates {
 		cells += int64(c.NumPartitions) * int64(partitions)
 		if size := cells * weightBytes; size > MaxPlacedBytes {
 			return fmt.Errorf("candidate %s with %d partitions: the loads of all candidates over the %d partitions read "+
@@ -68,16 +69,13 @@ type placed struct {
 	id  int32 // the partition
 	sum []Placed
 
-	out   []int32 // by key and count
-	keyed []bool  // by key
-
 	spread bool // the first candidate gave some key no partition
 }
 
 func (pl *placing) partition(id int32) *placed {
 	p := &placed{placing: pl, id: id, sum: make([]Placed, len(pl.candidates))}
 	for i, c := range pl.candidates {
-		p.sum[i].Loads = make([]Weight, c.NumPartitions)
+		p.sum[i].Loads = newLoads(c.NumPartitions)
 	}
 	return p
 }
@@ -85,15 +83,28 @@ func (pl *placing) partition(id int32) *placed {
 // placeBlock is how many keys are placed together: a partitioner in another process is asked once for all of them.
 const placeBlock = 1024
 
+// answers is the memory for a partitioner's answers about several keys.
+type answers struct {
+	out   []int32 // by key and count
+	keyed []bool  // by key
+}
+
+var answerPool = sync.Pool{New: func() any { return new(answers) }}
+
 // addAll places the records of several keys (nil: the null key). home[i] is set when the first candidate puts keys[i]
 // into the partition it is in.
 func (p *placed) addAll(keys [][]byte, ws []Weight, home []bool) error {
-	if n := len(keys) * p.widest; n > len(p.out) {
-		p.out, p.keyed = make([]int32, n), make([]bool, len(keys))
+	a := answerPool.Get().(*answers)
+	defer answerPool.Put(a)
+	if n := len(keys) * p.widest; n > len(a.out) {
+		a.out = make([]int32, n)
+	}
+	if len(keys) > len(a.keyed) {
+		a.keyed = make([]bool, len(keys))
 	}
 	for gi := range p.groups {
 		g := &p.groups[gi]
-		out, keyed := p.out[:len(keys)*len(g.counts)], p.keyed[:len(keys)]
+		out, keyed := a.out[:len(keys)*len(g.counts)], a.keyed[:len(keys)]
 		if err := partitioner.PlaceAll(g.partitioner, keys, g.counts, out, keyed); err != nil {
 			return fmt.Errorf("placing keys by %s: %w", g.partitioner.ID(), err)
 		}
@@ -104,10 +115,10 @@ func (p *placed) addAll(keys [][]byte, ws []Weight, home []bool) error {
 				switch {
 				case !keyed[k]:
 					s.Unkeyed = s.Unkeyed.Add(w)
-				case to < 0 || int(to) >= len(s.Loads):
+				case to < 0 || to >= s.Loads.n:
 					s.Unplaced = s.Unplaced.Add(w)
 				default:
-					s.Loads[to] = s.Loads[to].Add(w)
+					s.Loads.add(to, w)
 					if to != p.id {
 						s.Moved = s.Moved.Add(w)
 					} else if c == 0 {

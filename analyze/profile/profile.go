@@ -66,10 +66,10 @@ type Candidate struct {
 
 // Placed is how one partition's records would be placed under a [Candidate]. It is exact at any cardinality.
 type Placed struct {
-	Loads    []Weight // by destination partition; keyed records only; len = Candidate.NumPartitions
-	Moved    Weight   // of those, the records whose destination is another partition than the one they are in
-	Unkeyed  Weight   // records whose key (null, or empty for some clients) the client spreads
-	Unplaced Weight   // records for which the client itself answers outside [0, n)
+	Loads    Loads  // by destination partition; keyed records only
+	Moved    Weight // of those, the records whose destination is another partition than the one they are in
+	Unkeyed  Weight // records whose key (null, or empty for some clients) the client spreads
+	Unplaced Weight // records for which the client itself answers outside [0, n)
 }
 
 // Partition is what was seen of one partition.

@@ -99,10 +99,10 @@ func checkPlaced(t *testing.T, p *Profile, tr *truth) {
 	for i := range p.Partitions {
 		for c := range p.Candidates {
 			got := &p.Partitions[i].Placed[c]
-			if len(got.Loads) != int(p.Candidates[c].NumPartitions) {
-				t.Fatalf("partition %d, candidate %v: %d loads", i, p.Candidates[c], len(got.Loads))
+			if got.Loads.NumPartitions() != p.Candidates[c].NumPartitions {
+				t.Fatalf("partition %d, candidate %v: %d loads", i, p.Candidates[c], got.Loads.NumPartitions())
 			}
-			for to, w := range got.Loads {
+			for to, w := range got.Loads.list() {
 				if want := tr.loads[c][i][int32(to)]; w != want {
 					t.Fatalf("partition %d, candidate %v: load of %d is %v, want %v", i, p.Candidates[c], to, w, want)
 				}

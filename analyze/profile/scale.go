@@ -39,10 +39,10 @@ func (p *Partition) scale(f Factor) {
 	placed := make([]Placed, len(p.Placed))
 	for i, c := range p.Placed {
 		placed[i] = Placed{
-			Loads: make([]Weight, len(c.Loads)), Moved: f.of(c.Moved), Unkeyed: f.of(c.Unkeyed), Unplaced: f.of(c.Unplaced),
+			Loads: newLoads(c.Loads.n), Moved: f.of(c.Moved), Unkeyed: f.of(c.Unkeyed), Unplaced: f.of(c.Unplaced),
 		}
-		for to, w := range c.Loads {
-			placed[i].Loads[to] = f.of(w)
+		for to, w := range c.Loads.All() {
+			placed[i].Loads.add(to, f.of(w))
 		}
 	}
 	p.Placed = placed

@@ -147,7 +147,7 @@ func asPredicted(p *profile.Profile) float64 {
 	var keyed, elsewhere int64
 	for i := range p.Partitions {
 		placed := &p.Partitions[i].Placed[0]
-		for _, w := range placed.Loads {
+		for _, w := range placed.Loads.All() {
 			keyed += w.Records
 		}
 		elsewhere += placed.Moved.Records

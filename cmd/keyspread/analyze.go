@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -237,7 +236,6 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 			return err
 		}
 	}
-	boundMemory(cfg.Profile.Memory)
 	if len(args) == 1 {
 		return analyzeFile(cmd, args[0], cfg, run, read)
 	}
@@ -247,22 +245,6 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	}
 	defer src.Close()
 	return runAnalyze(cmd, withProgress(src, cmd.ErrOrStderr(), read.quiet), cfg, run)
-}
-
-// besideKeys is about what a run holds beside its key tables: buffers of connections, the report, the collector's slack.
-// The slack grows with the tables: what each partition fills a little more than its share would otherwise take the whole
-// of it, and the collector would run without end (twice the processor time of a run with 1 GiB of keys).
-const (
-	besideKeys      = 40 << 20
-	besideKeysShare = 8 // at least this part of the tables
-)
-
-// boundMemory keeps the collector from letting garbage grow to the size of the key tables, which it does by default. A
-// limit in the environment (GOMEMLIMIT) is the user's and stays.
-func boundMemory(tables int64) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(tables + max(besideKeys, tables/besideKeysShare))
-	}
 }
 
 // output is where a result goes and how.
@@ -304,7 +286,7 @@ func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out ou
 // runAnalyze reads src, concludes, and writes the report to every output. The end of the command's context ends the
 // reading, and the report of what was read is written.
 func runAnalyze(cmd *cobra.Command, src source.Source, cfg analyze.Config, out output) error {
-	res, runErr := analyze.Run(cmd.Context(), src, cfg)
+	res, runErr := analyze.Run(cmd.Context(), memorySource{src, cfg.Profile.Memory}, cfg)
 	if res == nil {
 		if runErr != nil && cmd.Context().Err() != nil {
 			return interrupted(cmd.Context(), "nothing had been read yet")

@@ -45,8 +45,17 @@ func TestMemoryOfManyKeys(t *testing.T) {
 		t.Fatalf("%d distinct keys are too few for this test", distinct)
 	}
 
-	file := filepath.Join(dir, "report.json")
+	for _, more := range [][]string{nil, {"--topic-partitions", "100", "--save-profile", filepath.Join(dir, "profile")}} {
+		analyzeManyKeys(t, tool, keys, distinct, more)
+	}
+}
+
+// analyzeManyKeys has the tool analyze the keys, and checks its memory and what it tells.
+func analyzeManyKeys(t *testing.T, tool, keys string, distinct int64, more []string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.json")
 	cmd := exec.Command(tool, "analyze", "--memory", "64MiB", "--topic-partitions", "12", "-o", "json="+file, keys)
+	cmd.Args = append(cmd.Args, more...)
 	cmd.Stderr = os.Stderr
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // the tool's own limits are tested
 		return strings.HasPrefix(v, "GOMEMLIMIT=") || strings.HasPrefix(v, "GOGC=")
@@ -86,7 +95,7 @@ func TestMemoryOfManyKeys(t *testing.T) {
 	peak := float64(usage.Maxrss) / 1024 // Linux counts KiB
 	ppm := 1e6 * float64(c.Missing.Records) / float64(c.Records)
 	off := (float64(c.Distinct.Count) - float64(distinct)) / stdErr
-	t.Logf("%v, peak %.1f MiB; a missing key has at most %.2f ppm; %d keys are %+.2f standard errors of %.0f off", wall.Round(time.Millisecond),
+	t.Logf("%v: %v, peak %.1f MiB; a missing key has at most %.2f ppm; %d keys are %+.2f standard errors of %.0f off", more, wall.Round(time.Millisecond),
 		peak, ppm, distinct, off, stdErr)
 
 	if c.Records != manyRecords || c.Distinct.Exact || c.Missing.Records == 0 {
