@@ -55,9 +55,9 @@ func TestNewBuilderRefuses(t *testing.T) {
 		{"partition 4 of 4", func(p *source.Plan, _ *Config) { p.Partitions[0].ID = 4 }},
 		{"partition 1 twice", func(p *source.Plan, _ *Config) { p.Partitions[0].ID = 1 }},
 		{"bad span 5..5 of partition 2", func(p *source.Plan, _ *Config) { p.Spans = []source.Span{{Partition: 2, Start: 5, End: 5}} }},
-		// 4 partitions times 17 million loads of 16 bytes are more than 1 GiB
-		{"fnv with 17000000 partitions: the loads of all candidates over the 4 partitions read would take more than the limit of 1024 MiB", func(_ *source.Plan, c *Config) {
-			c.Candidates = []CandidateSpec{{testPartitioner, 17_000_000}}
+		// 4 partitions times 70 million loads of 16 bytes are more than 4 GiB
+		{"fnv with 70000000 partitions: the loads of all candidates over the 4 partitions read could take more than the limit of 4096 MiB", func(_ *source.Plan, c *Config) {
+			c.Candidates = []CandidateSpec{{testPartitioner, 70_000_000}}
 		}},
 	} {
 		p := &source.Plan{Topic: "t", NumPartitions: 4, Partitions: []source.Partition{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}}

@@ -17,7 +17,7 @@ type CandidateSpec struct {
 const (
 	// MaxPlacedBytes bounds the memory that all candidates' loads can take: every candidate holds one [Weight] for each
 	// pair of a partition read and a candidate partition, where the records of that partition come that wide.
-	MaxPlacedBytes = 1 << 30
+	MaxPlacedBytes = 4 << 30
 	// MinMemory is the least a [Config] may set as Memory.
 	MinMemory = 1 << 20
 	// MaxBuckets is the most time buckets a grid may have.

@@ -54,7 +54,7 @@ func checkSize(candidates []Candidate, partitions int) error {
 		cells += int64(c.NumPartitions) * int64(partitions)
 		if size := cells * weightBytes; size > MaxPlacedBytes {
 			return fmt.Errorf("candidate %s with %d partitions: the loads of all candidates over the %d partitions read "+
-				"would take more than the limit of %d MiB: ask for fewer or smaller candidates",
+				"could take more than the limit of %d MiB: ask for fewer or smaller candidates",
 				c.Partitioner, c.NumPartitions, partitions, MaxPlacedBytes>>20)
 		}
 	}
