@@ -117,18 +117,23 @@ func joinRanges(profiles []*Profile) string {
 	for _, p := range profiles {
 		text, uneven := strings.CutSuffix(p.Range, differ)
 		same = same && !uneven
-		ranges[text] = true
-		base := baseRange(text)
-		if of[base] == nil {
-			of[base] = map[int32]bool{}
-		}
-		for i := range p.Partitions {
-			of[base][p.Partitions[i].ID] = true
+		for one := range strings.SplitSeq(text, "; ") { // of a profile that was merged itself
+			ranges[one] = true
+			base := baseRange(one)
+			if of[base] == nil {
+				of[base] = map[int32]bool{}
+			}
+			for i := range p.Partitions {
+				of[base][p.Partitions[i].ID] = true
+			}
 		}
 	}
 	text := strings.Join(slices.Sorted(maps.Keys(ranges)), "; ")
-	first := of[baseRange(strings.TrimSuffix(profiles[0].Range, differ))]
+	var first map[int32]bool
 	for _, partitions := range of {
+		if first == nil {
+			first = partitions
+		}
 		same = same && maps.Equal(partitions, first)
 	}
 	if !same {

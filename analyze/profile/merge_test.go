@@ -210,3 +210,33 @@ func TestDistinctStdErr(t *testing.T) {
 		t.Errorf("the mean square of errors by their standard error is %.2f, want 1 +- 0.5", got)
 	}
 }
+
+// Parts of different partitions, bounded ones too, make one profile however their merges are nested.
+func TestNestedMerges(t *testing.T) {
+	s := keyed("zipf", 3, 60_000, 21, zipf(30_000, 1))
+	var parts []*Profile
+	for id := range int32(3) {
+		p := shard(t, s, id, config(MinMemory))
+		if p.Range = []string{"3..4", "1..2", "2..3"}[id]; p.Mode() != Bounded {
+			t.Fatalf("partition %d is %v, want it bounded", id, p.Mode())
+		}
+		parts = append(parts, p)
+	}
+	merge := func(profiles ...*Profile) *Profile {
+		m, err := Merge(profiles...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return load(t, save(t, m))
+	}
+	want := save(t, merge(parts...))
+	for i, m := range []*Profile{
+		merge(merge(parts[0], parts[1]), parts[2]),
+		merge(parts[0], merge(parts[1], parts[2])),
+		merge(merge(parts[2], parts[0]), parts[1]),
+	} {
+		if !bytes.Equal(save(t, m), want) {
+			t.Errorf("nesting %d: range %q, other bytes than one merge of all: %s", i, m.Range, firstDifference(load(t, want), m))
+		}
+	}
+}

@@ -71,7 +71,9 @@ func newMergeCommand() *cobra.Command {
 		Use:   "merge PROFILE... -o FILE",
 		Short: "Join the profiles of shards, or of ranges of one topic that do not overlap",
 		Long: `merge joins profiles that analyze --save-profile wrote for disjoint parts of one topic: shards (--shard 1/4), lists of
-partitions, or ranges of offsets. Overlapping ranges are refused by name. The order of the files does not matter.`,
+partitions, or ranges of offsets. Overlapping ranges are refused by name. The order of the files does not matter.
+
+Give all parts at once: the bounds of what was merged before are as true, but can be wider, than those of one merge.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: stoppable(func(cmd *cobra.Command, args []string) error {
 			if output == "" {
