@@ -185,8 +185,8 @@ func hotKeyFinding(r *Result, v skew.Verdict, unit string, k, inRecords, inBytes
 			by = ", as this one is by bytes"
 		}
 	}
-	f.What = fmt.Sprintf("Key {key} has %s; a key is hot above %s at %d partitions%s.",
-		strings.Join(shares, " and "), finding.Percent(r.Records.Tau), r.Profile.NumPartitions, by)
+	f.What = fmt.Sprintf("Key {key} has %s; a key is hot above %s at %s partitions%s.",
+		strings.Join(shares, " and "), finding.Percent(r.Records.Tau), finding.Count(int64(r.Profile.NumPartitions)), by)
 	if v == skew.CannotTell {
 		f.Severity = finding.Info
 		f.What += " Whether it is hot cannot be told."
@@ -577,14 +577,14 @@ func cardinalityFinding(r *Result) []finding.Finding {
 	chance := skew.ChanceCV(r.Profile.NumPartitions, effectiveKeys(r.Profile, keys))
 	f := finding.Finding{
 		ID: finding.LowCardinality, Severity: finding.Info,
-		What: fmt.Sprintf("%s for %d partitions: chance alone spreads the loads by about %s of the mean (CV).",
-			finding.Plural(keys, "distinct key", "distinct keys"), n, finding.Percent(chance)),
+		What: fmt.Sprintf("%s for %s partitions: chance alone spreads the loads by about %s of the mean (CV).",
+			finding.Plural(keys, "distinct key", "distinct keys"), finding.Count(n), finding.Percent(chance)),
 		Do: "A finer key or fewer partitions level it; another hash does not.",
 	}
 	if keys < n {
 		f.Severity = finding.Warning
-		f.What = fmt.Sprintf("%s for %d partitions: at least %s no keyed record.",
-			finding.Plural(keys, "distinct key", "distinct keys"), n, finding.Plural(n-keys, "gets", "get"))
+		f.What = fmt.Sprintf("%s for %s partitions: at least %s no keyed record.",
+			finding.Plural(keys, "distinct key", "distinct keys"), finding.Count(n), finding.Plural(n-keys, "gets", "get"))
 	}
 	return []finding.Finding{f}
 }

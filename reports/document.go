@@ -103,7 +103,7 @@ func headline(r *Report) string {
 func partitionsRead(r *Report) string {
 	of := finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions")
 	if n := r.Coverage.PartitionsRead; n < int(r.Topic.NumPartitions) {
-		return fmt.Sprintf("%d of %s", n, of)
+		return fmt.Sprintf("%s of %s", finding.Count(int64(n)), of)
 	}
 	return of
 }
@@ -172,7 +172,7 @@ func skewSection(r *Report, d detail) section {
 			continue
 		}
 		t.row(s.name, s.about+figure(s.of.PAR), figure(s.of.CV),
-			fmt.Sprintf("%s of %d", effectiveText(s.of.EffectivePartitions), len(r.Partitions)), figure(s.of.Gini),
+			fmt.Sprintf("%s of %s", effectiveText(s.of.EffectivePartitions), finding.Count(int64(len(r.Partitions)))), figure(s.of.Gini),
 			fmt.Sprintf("partition %d", s.of.HottestPartition), s.about+finding.Percent(s.of.HottestShare))
 	}
 	why := block{}
@@ -453,9 +453,9 @@ func restText(rest []TopKey, of func(*TopKey) ShareRange, d detail) string {
 	for i := range rest {
 		most = max(most, of(&rest[i]).Hi)
 	}
-	s := fmt.Sprintf("… %d more listed, each %s", len(rest), finding.AtMost(most))
+	s := fmt.Sprintf("… %s more listed, each %s", finding.Count(int64(len(rest))), finding.AtMost(most))
 	if n := countHot(rest); n > 0 && !d.part {
-		s += fmt.Sprintf("; %d of them hot or undecided", n)
+		s += fmt.Sprintf("; %s of them hot or undecided", finding.Count(int64(n)))
 	}
 	return s + " (-o wide shows them)."
 }
@@ -563,7 +563,7 @@ func partitionSection(r *Report, d detail) section {
 	}
 	b := block{table: t}
 	if rest := ps[len(show):]; len(rest) > 0 {
-		b.notes = []string{fmt.Sprintf("… %d more, between %s and %s of records each (-o wide shows them).", len(rest),
+		b.notes = []string{fmt.Sprintf("… %s more, between %s and %s of records each (-o wide shows them).", finding.Count(int64(len(rest))),
 			finding.Percent(rest[len(rest)-1].RecordShare), finding.Percent(rest[0].RecordShare))}
 	}
 	if doubt {

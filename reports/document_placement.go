@@ -63,7 +63,7 @@ func answerText(r *Report) string {
 		w := p.Writers[0]
 		text += fmt.Sprintf(": %s places %s of keyed records", w.name(), percentRange(exactOr(w.Records)))
 		if w.NumPartitions != r.Topic.NumPartitions && w.Partitioner != nil {
-			text += fmt.Sprintf(" as at %d partitions", w.NumPartitions)
+			text += fmt.Sprintf(" as at %s partitions", finding.Count(int64(w.NumPartitions)))
 		}
 	case p.Reason != nil:
 		text = r.Topic.Partitioner + ", " + *p.Reason
@@ -102,7 +102,7 @@ func writerText(w *PlacementWriter, n int32) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s of keyed records", w.name(), percentRange(exactOr(w.Records)))
 	if w.Partitioner != nil && w.NumPartitions != n {
-		fmt.Fprintf(&text, ", as at %d partitions", w.NumPartitions)
+		fmt.Fprintf(&text, ", as at %s partitions", finding.Count(int64(w.NumPartitions)))
 	}
 	if w.Hashes != "" && w.Hashes != wholeKey {
 		text.WriteString(", over " + w.Hashes)

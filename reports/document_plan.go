@@ -42,7 +42,7 @@ func planTable(r *Report) block {
 	}
 	from := r.Plans[0].From
 	t.row(slices.Concat(
-		[]string{strconv.Itoa(int(from.NumPartitions)) + " now", name(from.Partitioner)},
+		[]string{finding.Count(int64(from.NumPartitions)) + " now", name(from.Partitioner)},
 		loadCells(r), []string{"-", "-", "-", "-"})...)
 	for i := range r.Plans {
 		p := &r.Plans[i]
@@ -58,7 +58,7 @@ func planTable(r *Report) block {
 			keys, records, bytes = "-", "-", "-"
 		}
 		t.row(slices.Concat(
-			[]string{strconv.Itoa(int(p.To.NumPartitions)) + "    ", name(p.To.Partitioner)},
+			[]string{finding.Count(int64(p.To.NumPartitions)) + "    ", name(p.To.Partitioner)},
 			futureCells(&p.Records, &p.Bytes),
 			[]string{keys, records, bytes, formula})...)
 		formulas = formulas || formula != "-"
@@ -157,7 +157,7 @@ func candidateText(p *Plan) string {
 }
 
 func candidateBlock(r *Report, p *Plan, d detail) block {
-	b := block{head: fmt.Sprintf("%d → %s", p.From.NumPartitions, candidateText(p))}
+	b := block{head: fmt.Sprintf("%s → %s", finding.Count(int64(p.From.NumPartitions)), candidateText(p))}
 	moved := movedText(r, p)
 	if unkeyed(p) {
 		moved = "does not apply: no record goes by its key"
@@ -360,7 +360,7 @@ func hotMoves(p *Plan, d detail) *block {
 				moves++
 			}
 		}
-		b.notes = []string{fmt.Sprintf("… %d more hot or undecided keys, %d of which move.", len(rest), moves)}
+		b.notes = []string{fmt.Sprintf("… %s more hot or undecided keys, %s of which move.", finding.Count(int64(len(rest))), finding.Count(int64(moves)))}
 	}
 	return b
 }

@@ -101,7 +101,7 @@ func coverageText(r *Report) string {
 	if r.Sample != nil {
 		asked = "of the blocks drawn"
 	}
-	s := fmt.Sprintf("%d of %s, ", k.PartitionsRead, finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"))
+	s := fmt.Sprintf("%s of %s, ", finding.Count(int64(k.PartitionsRead)), finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"))
 	switch {
 	case k.OffsetsAsked == nil:
 		s += finding.Plural(k.OffsetsRead, "record", "records") + " up to where the reading ended; how many follow is not known"

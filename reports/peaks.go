@@ -187,7 +187,7 @@ func partitionPeaks(r *Report, d detail) block {
 				most = max(most, p.Peak.RecordRate.Hi)
 			}
 		}
-		b.notes = []string{fmt.Sprintf("… %d more, at most %s records/s each.", len(rest), rateText(most, most))}
+		b.notes = []string{fmt.Sprintf("… %s more, at most %s records/s each.", finding.Count(int64(len(rest))), rateText(most, most))}
 	}
 	return b
 }

@@ -173,7 +173,7 @@ func (w *Writer) Name(n int32) string {
 		name += " over " + w.Over.String()
 	}
 	if w.NumPartitions != n {
-		name += fmt.Sprintf(" at %d partitions", w.NumPartitions)
+		name += fmt.Sprintf(" at %s partitions", finding.Count(int64(w.NumPartitions)))
 	}
 	return name
 }

@@ -162,7 +162,7 @@ func (pl *Placement) unexplained() []finding.Finding {
 	}
 	var what []string
 	of := " of keyed records"
-	switch rest := fmt.Sprintf("fit no known partitioner at %d partitions or fewer", pl.NumPartitions); {
+	switch rest := fmt.Sprintf("fit no known partitioner at %s or fewer", finding.Plural(int64(pl.NumPartitions), "partition", "partitions")); {
 	case share >= tolerated:
 		what, of = append(what, fmt.Sprintf("About %s of keyed records %s", finding.Percent(share), rest)), ""
 	case pl.Other.Keys.Share >= tolerated:
