@@ -254,19 +254,19 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 	add(cfg.Plans...)
 	add(cfg.Candidates...)
 	loads := int64(0)
-	unasked := func(tos ...plan.To) {
+	unasked := func(most int64, tos ...plan.To) {
 		for _, to := range tos {
 			loads += int64(n) * int64(cmp.Or(to.NumPartitions, n))
 		}
-		if loads <= mostLoads {
+		if loads <= most {
 			add(tos...)
 		}
 	}
 	if cfg.Auto { // the partitioner that the keys will show is not known yet
-		unasked(underCommon(plan.To{})...)
+		unasked(mostCommon, underCommon(plan.To{})...)
 		for _, to := range slices.Concat(cfg.Plans, cfg.Candidates) {
 			if to.Partitioner == nil {
-				unasked(underCommon(to)...)
+				unasked(mostCommon, underCommon(to)...)
 			}
 		}
 	}
@@ -279,7 +279,7 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 		if cfg.Auto {
 			tos = append(tos, underCommon(to)...)
 		}
-		unasked(tos...)
+		unasked(mostLoads, tos...)
 	}
 	return specs
 }
@@ -288,6 +288,9 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 // each partition come that wide. The topic's count decides, not how many of its partitions are read, so that shards have
 // the same candidates.
 const mostLoads = 1 << 22
+
+// mostCommon is the same for the common mappings under auto: they are needed to tell who wrote a topic and to plan for it.
+const mostCommon = 1 << 26
 
 // common are the mappings of nearly all producers beside Java's, for topics with too many keys to place them later.
 var common = []string{"crc32u", "fnv1a_abs", "fnv1a_mask", "murmur2u"}
