@@ -88,6 +88,7 @@ func (m *compaction) move(ref uint64, n uint32) uint64 {
 	a := m.a
 	if int(n) > a.chunk/ownShare {
 		a.used += int64(n)
+		m.old[ref>>32] = nil // its chunk stays the key's, also when its capacity is that of a full one
 		return a.keep(key)
 	}
 	if a.open == 0 {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -450,4 +451,38 @@ func (t *table) allocated() int64 {
 		size += int64(cap(c))
 	}
 	return size
+}
+
+// The bytes of a long key, which has a chunk of the arena to itself, outlast purges, whatever size its memory was rounded up
+// to: a chunk is filled again only when no key that stays is in it.
+func TestLongKeysOutlastPurges(t *testing.T) {
+	for _, budget := range []int64{128 << 10, 416 << 10, 1 << 20, 10 << 20} {
+		chunk := newTable(budget, false).arena.chunk
+		for _, n := range []int{chunk/ownShare + 1, chunk * 9 / 10, chunk - 1, chunk, chunk + 1} {
+			tab := newTable(budget, false)
+			tab.evicted = func([][]byte, []Weight, []bool) error { return nil }
+			long := bytes.Repeat([]byte("L"), n)
+			h := xxh3.Hash128(long)
+			e, err := tab.enter(h, long)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.records, e.bytes = 1<<40, 1<<40
+			for i := 0; tab.purges < 4; i++ {
+				key := fmt.Appendf(nil, "customer-%08d", i)
+				e, err := tab.enter(xxh3.Hash128(key), key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.records++
+			}
+			at := tab.findHash(h)
+			if at < 0 {
+				t.Fatalf("budget %d: the key of %d bytes has left", budget, n)
+			}
+			if got := tab.keyOf(tab.entry(at)); !bytes.Equal(got, long) {
+				t.Errorf("budget %d, chunks of %d: the key of %d bytes is now %.30q", budget, chunk, n, got)
+			}
+		}
+	}
 }
