@@ -96,13 +96,14 @@ func (p *Profile) Lookup(key []byte) (TopKey, bool) {
 	if group == nil {
 		return TopKey{}, false
 	}
-	return p.topKey(group), true
+	return p.topKey(group, p.Mode()), true
 }
 
-// topKey sums the entries of one key, given by partition, and adds to its upper bound what it can have had elsewhere.
-func (p *Profile) topKey(group []place) TopKey {
+// topKey sums the entries of one key, given by partition, and adds to its upper bound what it can have had elsewhere. mode
+// is the profile's: to find it takes a look at every partition.
+func (p *Profile) topKey(group []place, mode Mode) TopKey {
 	k := p.sum(group)
-	if p.Mode() == Exact || p.isRefined(k.Key) {
+	if mode == Exact || p.isRefined(k.Key) {
 		return k
 	}
 	home := int32(-1)

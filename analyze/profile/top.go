@@ -73,13 +73,13 @@ func (p *Profile) findTop(k int, sh *shared) (top [2][]TopKey) {
 // keys returns the keys of the list, heaviest first.
 func (h *heaviest) keys(sh *shared) []TopKey {
 	slices.SortFunc(h.list, func(a, b contender) int { return h.compare(b, a) })
-	top := make([]TopKey, len(h.list))
+	top, mode := make([]TopKey, len(h.list)), h.profile.Mode()
 	for i, c := range h.list {
 		group := []place{c.at}
 		if c.group >= 0 {
 			group = sh.groups[c.group]
 		}
-		top[i] = h.profile.topKey(group)
+		top[i] = h.profile.topKey(group, mode)
 	}
 	return top
 }

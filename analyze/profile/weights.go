@@ -26,9 +26,9 @@ func (p *Profile) EachWeight(f func(Weight)) {
 // EachHeavier calls f with the bounds of every key whose lower one exceeds a limit in one unit, those of [Profile.Top], in
 // a fixed order.
 func (p *Profile) EachHeavier(limit int64, unit Unit, f func(lo, hi Weight)) {
-	sh := p.sharedOnce()
+	sh, mode := p.sharedOnce(), p.Mode()
 	offer := func(group []place) {
-		if k := p.topKey(group); k.Lo.Of(unit) > limit {
+		if k := p.topKey(group, mode); k.Lo.Of(unit) > limit {
 			f(k.Lo, k.Hi)
 		}
 	}
