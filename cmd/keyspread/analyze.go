@@ -286,7 +286,8 @@ func concludeProfile(cmd *cobra.Command, name string, cfg analyze.Config, out ou
 // runAnalyze reads src, concludes, and writes the report to every output. The end of the command's context ends the
 // reading, and the report of what was read is written.
 func runAnalyze(cmd *cobra.Command, src source.Source, cfg analyze.Config, out output) error {
-	res, runErr := analyze.Run(cmd.Context(), memorySource{src, cfg.Profile.Memory}, cfg)
+	defer boundMemory(cfg.Profile.Memory)()
+	res, runErr := analyze.Run(cmd.Context(), src, cfg)
 	if res == nil {
 		if runErr != nil && cmd.Context().Err() != nil {
 			return interrupted(cmd.Context(), "nothing had been read yet")

@@ -73,7 +73,8 @@ func newMergeCommand() *cobra.Command {
 		Long: `merge joins profiles that analyze --save-profile wrote for disjoint parts of one topic: shards (--shard 1/4), lists of
 partitions, or ranges of offsets. Overlapping ranges are refused by name. The order of the files does not matter.
 
-Give all parts at once: the bounds of what was merged before are as true, but can be wider, than those of one merge.`,
+Give all parts at once: the bounds of what was merged before are as true, but can be wider, than those
+of one merge, and ranges that did not cover the same partitions then are still said not to.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: stoppable(func(cmd *cobra.Command, args []string) error {
 			if output == "" {
