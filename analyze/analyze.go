@@ -255,10 +255,12 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 	add(cfg.Candidates...)
 	loads := int64(0)
 	unasked := func(most int64, tos ...plan.To) {
+		more := loads
 		for _, to := range tos {
-			loads += int64(n) * int64(cmp.Or(to.NumPartitions, n))
+			more += int64(n) * int64(cmp.Or(to.NumPartitions, n))
 		}
-		if loads <= most {
+		if more <= most {
+			loads = more
 			add(tos...)
 		}
 	}
@@ -289,7 +291,8 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 // the same candidates.
 const mostLoads = 1 << 22
 
-// mostCommon is the same for the common mappings under auto: they are needed to tell who wrote a topic and to plan for it.
+// mostCommon is the same for the common mappings under auto, which a plan for a topic with more keys than memory needs: 1 GiB
+// where records come that wide, as under the wrong mappings they do.
 const mostCommon = 1 << 26
 
 // common are the mappings of nearly all producers beside Java's, for topics with too many keys to place them later.

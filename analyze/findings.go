@@ -627,12 +627,18 @@ func boundedFinding(r *Result) []finding.Finding {
 		ID: finding.BoundedCounts, Severity: finding.Info,
 		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has %s of records; loads and moved records stay exact.",
 			finding.AtMost(float64(r.Profile.Missing().Records)/float64(r.Profile.Total().Records))),
-		Do: fmt.Sprintf("--refine makes the listed keys exact by a second read; --memory of about %s holds every key.",
-			memoryText(r.Profile.MemoryForAll())),
+		Do: "--refine makes the listed keys exact by a second read; a larger --memory holds more keys.",
+	}
+	all := r.Profile.MemoryForAll()
+	if all > 0 {
+		f.Do = fmt.Sprintf("--refine makes the listed keys exact by a second read; --memory of about %s holds every key.", memoryText(all))
 	}
 	if n := r.Profile.NumRefined(); n > 0 {
 		f.What += fmt.Sprintf(" The %s were counted exactly by a second read.", finding.Plural(int64(n), "heaviest key", "heaviest keys"))
-		f.Do = fmt.Sprintf("--memory of about %s counts every key exactly.", memoryText(r.Profile.MemoryForAll()))
+		f.Do = "A larger --memory counts more keys exactly."
+		if all > 0 {
+			f.Do = fmt.Sprintf("--memory of about %s counts every key exactly.", memoryText(all))
+		}
 	}
 	return []finding.Finding{f}
 }

@@ -48,25 +48,22 @@ func shares(memory int64, asked []uint64) []int64 {
 	return out
 }
 
-// MemoryForAll estimates the [Config] memory under which the profile's records would be counted exactly: the partition
-// with the most keys for the offsets asked of it decides. It is an estimate as the number of keys is one.
+// MemoryForAll estimates the [Config] memory under which the profile's records would be counted exactly; 0 when that is not
+// known, or they were. A table's part of the memory stays about the same when there is more of it, so the bounded
+// partition with the most keys for its part decides. It is an estimate as the number of keys is one.
 func (p *Profile) MemoryForAll() float64 {
-	asked := make([]float64, len(p.Partitions))
-	var all, most float64
-	for i := range p.Partitions {
-		for _, s := range p.Partitions[i].Spans {
-			asked[i] += float64(s.End - s.Start)
-		}
-		all += asked[i]
-	}
+	var most float64
 	for i := range p.Partitions {
 		part := &p.Partitions[i]
 		keyed := part.Total.Records - part.NullKey.Records
-		if keyed == 0 || asked[i] == 0 {
+		if part.Mode != Bounded || keyed == 0 {
 			continue
 		}
+		if part.share == 0 {
+			return 0
+		}
 		need := float64(part.Distinct().Keys) * (keyBytes + float64(part.KeyBytes)/float64(keyed))
-		most = max(most, need*all/asked[i])
+		most = max(most, need/part.share)
 	}
-	return most + floorBytes*float64(len(p.Partitions))
+	return most
 }

@@ -71,6 +71,7 @@ func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 			return nil, fmt.Errorf("plan of topic %q names partition %d twice", plan.Topic, p.ID)
 		}
 		pb := newPartBuilder(p.ID, spans[p.ID], memory[i], plan.NumPartitions, cfg)
+		pb.share = float64(memory[i]) / float64(cfg.Memory)
 		b.byID[p.ID] = pb
 		b.parts = append(b.parts, pb)
 	}
@@ -140,6 +141,7 @@ type partBuilder struct {
 	table  *table
 	grid   gridBuilder
 	placed *placed // nil until a key leaves the table
+	share  float64 // of the memory for all tables
 
 	touched uint64 // keeps the compiler from dropping loads that only warm the cache
 }
@@ -340,7 +342,7 @@ func (p *partBuilder) finish(pl *placing) error {
 	p.part.Placed = p.placed.sum
 	p.part.Missing = t.missing()
 	if t.errs != nil {
-		p.part.Mode = Bounded
+		p.part.Mode, p.part.share = Bounded, p.share
 	}
 	return nil
 }

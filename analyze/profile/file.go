@@ -117,7 +117,8 @@ type partDoc struct {
 	Missing     weightDoc `json:"missing"`
 	Spread      bool      `json:"spread"` // the assumed partitioner gives some key here no partition
 	SampleLevel uint32    `json:"sample_level"`
-	HLL         []byte    `json:"hll,omitempty"` // DataSketches HLL_8, in bounded mode
+	HLL         []byte    `json:"hll,omitempty"`   // DataSketches HLL_8, in bounded mode
+	Share       float64   `json:"share,omitempty"` // of the memory for all tables, in bounded mode
 
 	Placed []placedDoc `json:"placed"` // by candidate
 	Grid   gridDoc     `json:"grid"`
@@ -271,7 +272,7 @@ func docOfPartition(p *Partition) partDoc {
 		Control: p.Control, Aborted: p.Aborted, Assigned: p.Assigned, WireBytes: p.WireBytes,
 		FirstOffset: p.FirstOffset, LastOffset: p.LastOffset, MinTime: p.MinTime, MaxTime: p.MaxTime,
 		TimestampType: p.TimestampType.String(), Sizes: p.Sizes,
-		Mode: p.Mode.String(), Missing: docOf(p.Missing), Spread: p.spread,
+		Mode: p.Mode.String(), Missing: docOf(p.Missing), Spread: p.spread, Share: p.share,
 		Grid: gridDoc{Start: p.Grid.Start, Width: p.Grid.Width},
 	}
 	if p.Coverage.Err != nil {

@@ -96,6 +96,9 @@ func checkData(r io.ReaderAt, doc *document) error {
 // maxTotal bounds what a file may say of a topic, so that sums of bounds cannot overflow.
 const maxTotal = 1 << 60
 
+// maxPartitions bounds a partition count of a file, as arrays are made of so many.
+const maxPartitions = 1 << 26
+
 // profile builds the profile of a document and the rows of f.
 func (d *document) profile(f *parquet.File) (*Profile, error) {
 	p := &Profile{
@@ -112,14 +115,8 @@ func (d *document) profile(f *parquet.File) (*Profile, error) {
 	if len(d.Candidates) == 0 || d.Candidates[0] != (Candidate{d.Partitioner, d.NumPartitions}) {
 		return nil, errors.New("its first candidate is not the topic as it is")
 	}
-	var cells int64
-	for i, c := range d.Candidates {
-		size := int64(c.NumPartitions) * weightBytes
-		if i > 0 {
-			cells += int64(c.NumPartitions)
-			size = cells * int64(len(d.Partitions)) * weightBytes
-		}
-		if c.NumPartitions < 1 || size > MaxPlacedBytes {
+	for _, c := range d.Candidates { // their loads take no more than a few times what the document does
+		if c.NumPartitions < 1 || c.NumPartitions > maxPartitions {
 			return nil, fmt.Errorf("candidate %s with %d partitions is out of range", c.Partitioner, c.NumPartitions)
 		}
 	}
@@ -169,7 +166,7 @@ func (d *partDoc) partition(doc *document) (Partition, error) {
 		NullKey: d.NullKey.weight(), EmptyKey: d.EmptyKey.weight(), Tombstones: d.Tombstones,
 		Control: d.Control, Aborted: d.Aborted, Assigned: d.Assigned, WireBytes: d.WireBytes,
 		FirstOffset: d.FirstOffset, LastOffset: d.LastOffset, MinTime: d.MinTime, MaxTime: d.MaxTime,
-		Sizes: d.Sizes, Missing: d.Missing.weight(), spread: d.Spread,
+		Sizes: d.Sizes, Missing: d.Missing.weight(), spread: d.Spread, share: d.Share,
 		Coverage: source.Coverage{Partition: d.ID, Asked: d.Coverage.Asked, Read: d.Coverage.Read, Position: d.Coverage.Position, Lost: d.Coverage.Lost},
 	}
 	var err error
@@ -203,6 +200,9 @@ func (d *partDoc) partition(doc *document) (Partition, error) {
 		if n < -1 {
 			return p, errors.New("a number that may be -1, not known, is less")
 		}
+	}
+	if d.Share < 0 || d.Share > 1 {
+		return p, errors.New("its share of the memory is no share")
 	}
 	var sizes int64
 	for _, n := range d.Sizes {
@@ -250,8 +250,10 @@ func (d *partDoc) placed(p *Partition, candidates []Candidate) error {
 				return fmt.Errorf("candidate %d: a load of partition %d", i, l[0])
 			}
 			w := Weight{l[1], l[2]}
+			if keyed = keyed.Add(w); d.Total.below(keyed) { // before a sum of them can overflow
+				return fmt.Errorf("candidate %d: its loads are more than the partition's records", i)
+			}
 			to.Loads.add(int32(l[0]), w)
-			keyed = keyed.Add(w)
 		}
 		if keyed.Add(to.Unkeyed).Add(to.Unplaced) != p.Total || docOf(keyed).below(to.Moved) ||
 			from.Moved.negative() || from.Unkeyed.negative() || from.Unplaced.negative() {

@@ -125,6 +125,7 @@ func joinPartitions(parts []*Partition, m *Profile) (Partition, *gridBuilder) {
 			j.Placed[c].add(&p.Placed[c])
 		}
 		j.spread = j.spread || p.spread
+		j.share = max(j.share, p.share)
 		j.Missing = j.Missing.Add(p.Missing)
 		j.Mode = max(j.Mode, p.Mode)
 		grid.join(gridOf(p, grid))

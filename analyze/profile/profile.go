@@ -107,6 +107,7 @@ type Partition struct {
 	keys   *table      // nil: none
 	tops   []closedTop // heavy keys by cell of Grid; nil: not kept
 	factor Factor      // of a scaled sample; see Scale
+	share  float64     // of the memory for all tables that this one had; 0: not known, or exact
 	spread bool        // Candidates[0] gives some key of this partition no partition
 }
 

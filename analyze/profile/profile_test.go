@@ -166,7 +166,7 @@ func checkTotals(t *testing.T, p *Profile, s *stream) {
 		}
 		got.Spans, got.Coverage, got.WireBytes = nil, source.Coverage{}, 0
 		got.Mode, got.Missing, got.Placed, got.Grid, got.keys, got.spread = 0, Weight{}, nil, Grid{}, nil, false
-		got.tops = nil
+		got.tops, got.share = nil, 0
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("partition %d:\n got %+v\nwant %+v", id, got, want)
 		}
