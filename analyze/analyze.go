@@ -254,21 +254,23 @@ func candidates(cfg Config, n int32) []profile.CandidateSpec {
 	add(cfg.Plans...)
 	add(cfg.Candidates...)
 	loads := int64(0)
-	unasked := func(most int64, tos ...plan.To) {
+	unasked := func(most int64, tos ...plan.To) bool {
 		more := loads
 		for _, to := range tos {
 			more += int64(n) * int64(cmp.Or(to.NumPartitions, n))
 		}
-		if more <= most {
-			loads = more
-			add(tos...)
+		if more > most {
+			return false
 		}
+		loads = more
+		add(tos...)
+		return true
 	}
-	if cfg.Auto { // the partitioner that the keys will show is not known yet
-		unasked(mostCommon, underCommon(plan.To{})...)
+	// the partitioner that the keys will show is not known yet; one that can be taken must have its plans
+	if cfg.Auto && unasked(mostCommon, underCommon(plan.To{})...) {
 		for _, to := range slices.Concat(cfg.Plans, cfg.Candidates) {
 			if to.Partitioner == nil {
-				unasked(mostCommon, underCommon(to)...)
+				add(underCommon(to)...)
 			}
 		}
 	}
@@ -404,6 +406,9 @@ func conclude(p *profile.Profile, cfg Config, e *sample.Estimates, placed *place
 	return res, nil
 }
 
+// kept begins the reason when the partitioner found cannot be taken.
+const kept = "kept, as there are more keys than the memory budget holds: "
+
 // reassume returns the profile under the partitioner that its keys show. In bounded mode only a partitioner that was
 // computed while reading can be taken, if need be the class of the client found.
 func reassume(p *profile.Profile, fallback partitioner.Partitioner, placed *placement.Placement) (under *profile.Profile, pt partitioner.Partitioner, reason string, err error) {
@@ -423,7 +428,7 @@ func reassume(p *profile.Profile, fallback partitioner.Partitioner, placed *plac
 			}
 		}
 		if i < 0 {
-			return p, fallback, "kept, as there are more keys than the memory budget holds: " + placed.Reason(), nil
+			return p, fallback, kept + placed.Reason(), nil
 		}
 	}
 	if i < 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"keyspread/analyze/finding"
 	"keyspread/analyze/plan"
 	"keyspread/analyze/profile"
 	"keyspread/analyze/source"
@@ -216,6 +217,12 @@ func TestThousandsOfPartitions(t *testing.T) {
 		}
 		if writers := res.Placement.Writers; len(writers) != 1 || writers[0].Partitioner != "crc32u" {
 			t.Errorf("memory %d: %+v, want one writer, crc32u", memory, writers)
+		}
+		told := slices.ContainsFunc(res.Findings, func(f finding.Finding) bool {
+			return f.ID == finding.PartitionerMismatch && f.Severity == finding.Critical && strings.Contains(f.Do, "--partitioner crc32u,")
+		})
+		if bounded := memory < 1<<30; told != bounded {
+			t.Errorf("memory %d: findings say that loads are not crc32u's: %v", memory, told)
 		}
 		if d := res.Profile.Distinct(); math.Abs(float64(d.Keys)/400_040-1) > 3*d.StdErr || d.StdErr > 0.01 {
 			t.Errorf("memory %d: distinct keys %+v, want 400,040 within three standard errors", memory, d)

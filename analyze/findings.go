@@ -38,6 +38,7 @@ func findings(r *Result) []finding.Finding {
 		return fs
 	}
 	fs = append(fs, r.Placement.Findings()...)
+	fs = append(fs, keptFinding(r)...)
 	fs = append(fs, topicFindings(r)...)
 	fs = append(fs, sampleFindings(r)...)
 	fs = append(fs, movedKeyFindings(r)...)
@@ -53,6 +54,25 @@ func findings(r *Result) []finding.Finding {
 	}
 	finding.Sort(fs)
 	return fs
+}
+
+// keptFinding says that loads are those of a partitioner that did not write the topic.
+func keptFinding(r *Result) []finding.Finding {
+	why, ok := strings.CutPrefix(r.Reason, kept)
+	if !ok {
+		return nil
+	}
+	writers := r.Placement.Writers
+	f := finding.Finding{
+		ID: finding.PartitionerMismatch, Severity: finding.Critical,
+		What: fmt.Sprintf("%s is assumed, which did not write the topic: %s. There are more keys than the memory budget holds, and where they go under another was not kept.",
+			r.Profile.Partitioner, why),
+		Do: "Read again with --partitioner and the producers' own, or with more --memory; until then figures about future placement are wrong.",
+	}
+	if len(writers) > 0 {
+		f.Do = fmt.Sprintf("Read again with --partitioner %s, or with more --memory; until then figures about future placement are wrong.", writers[0].Partitioner)
+	}
+	return []finding.Finding{f}
 }
 
 // keyBytesNamed says of bytes that they are those of keys alone.
