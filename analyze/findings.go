@@ -410,9 +410,9 @@ func causeFinding(r *Result, burst bool) []finding.Finding {
 // effectiveKeysText is an effective number of keys with its interval, as far as it is known.
 func effectiveKeysText(f skew.Figure) string {
 	switch {
-	case !f.Known() && f.Lo > 1:
+	case !f.Known() && math.IsInf(f.Hi, 1) && f.Lo > 1:
 		return fmt.Sprintf("at least %.0f effective keys", f.Lo)
-	case !f.Known():
+	case !f.Known() && math.IsInf(f.Hi, 1):
 		return "so few effective keys"
 	case f.Lo == f.Hi:
 		return fmt.Sprintf("%.0f effective keys", f.Est)

@@ -58,9 +58,12 @@ func keysText(k *KeyMeasures) string {
 	if text := effectiveKeysText(k.Effective); text != "" {
 		s = "as uneven as " + text
 	}
-	if k.Entropy.Estimate != nil {
+	switch {
+	case k.Entropy.Estimate != nil:
 		s += ", by entropy as " + measuredText(k.Entropy, wholeText)
-	} else {
+	case k.Entropy.Hi != nil:
+		s += ", by entropy as " + wholeText(k.Entropy.Lo) + " to " + wholeText(*k.Entropy.Hi)
+	default:
 		s += ", by entropy cannot tell"
 	}
 	s += "; Gini "
@@ -75,6 +78,8 @@ func effectiveKeysText(m Measured) string {
 	switch {
 	case m.Estimate != nil:
 		return measuredText(m, wholeText) + " equal keys"
+	case m.Hi != nil:
+		return wholeText(m.Lo) + " to " + wholeText(*m.Hi) + " equal keys"
 	case m.Lo > 1:
 		return "at least " + wholeText(m.Lo) + " equal keys (how many, cannot tell)"
 	}

@@ -32,9 +32,17 @@ func countKeys(t testing.TB, n int32, memory int64, tag uint64, weights []float6
 		}
 	}
 	rng := rand.New(rand.NewPCG(tag, 6))
-	plan := &source.Plan{Topic: "t", NumPartitions: int(n)}
-	for p, records := range parts {
+	for _, records := range parts {
 		rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+	}
+	return count(t, pt, memory, parts)
+}
+
+// count profiles the records of partitions in their order.
+func count(t testing.TB, pt partitioner.Partitioner, memory int64, parts [][]source.Record) *profile.Profile {
+	t.Helper()
+	plan := &source.Plan{Topic: "t", NumPartitions: len(parts)}
+	for p, records := range parts {
 		for i := range records {
 			records[i].Offset = int64(i)
 		}
@@ -75,6 +83,13 @@ func TestMeasureKeysBounded(t *testing.T) {
 		}
 		for _, unit := range []profile.Unit{profile.Records, profile.Bytes} {
 			want, got := MeasureKeys(exact, unit, nil), MeasureKeys(bounded, unit, nil)
+			least, most := spreadLimits(bounded, unit, keyedWeight(bounded, unit), keyedRecords(bounded))
+			if e := want.Effective.Est; e < least.effective || e > most.effective {
+				t.Errorf("seed %d, %v: %v effective keys, not within the certain %v to %v", seed, unit, e, least.effective, most.effective)
+			}
+			if e := want.Entropy.Est; e < least.entropy || e > most.entropy {
+				t.Errorf("seed %d, %v: %v keys by entropy, not within the certain %v to %v", seed, unit, e, least.entropy, most.entropy)
+			}
 			for _, f := range []struct {
 				name      string
 				got, want Figure
@@ -143,6 +158,29 @@ func TestMeasureKeysNearlyDistinct(t *testing.T) {
 	}
 }
 
+// With too small a sample there is no estimate, but what the counts allow is told, and holds: one key with 1 % of the records
+// among distinct ones leaves at most 10,000 effective keys.
+func TestMeasureKeysCertain(t *testing.T) {
+	const distinct, heavy = 300_000, 3_000
+	weights := make([]float64, distinct)
+	for i := range weights {
+		weights[i] = 1
+	}
+	weights[0] = heavy
+	p, exact := countKeys(t, 2, 1<<20, 1, weights), countKeys(t, 2, 1<<30, 1, weights)
+	for _, unit := range []profile.Unit{profile.Records, profile.Bytes} {
+		m, want := MeasureKeys(p, unit, nil), MeasureKeys(exact, unit, nil)
+		for name, f := range map[string][2]Figure{"effective": {m.Effective, want.Effective}, "entropy": {m.Entropy, want.Entropy}} {
+			if f[0].Known() || f[0].Lo > f[1].Est || f[1].Est > f[0].Hi {
+				t.Errorf("%s of %v: %+v does not hold %v, or has an estimate of too few keys", name, unit, f[0], f[1].Est)
+			}
+			if name == "effective" && unit == profile.Records && (f[0].Lo < 1000 || f[0].Hi > 11_000) {
+				t.Errorf("%s of %v: %+v, want it near the 10,000 that the heavy key allows", name, unit, f[0])
+			}
+		}
+	}
+}
+
 // What cannot be told is not told: too small a key sample, blocks without a key in common, and in any sample of blocks
 // the Gini index.
 func TestMeasureKeysCannotTell(t *testing.T) {
@@ -167,7 +205,7 @@ func TestMeasureKeysCannotTell(t *testing.T) {
 	small := countKeys(t, 1, 1<<20, 1, zipfWeights(rng, 60_000, 0.5, 200_000))
 	sampled := 0
 	small.EachSampled(func(profile.TopKey) bool { sampled++; return true })
-	if m := MeasureKeys(small, profile.Records, nil); sampled >= leastSampled || m.Gini.Known() {
+	if m := MeasureKeys(small, profile.Records, nil); sampled >= leastSampled || m.Gini.Known() || m.Effective.Known() || m.Entropy.Known() {
 		t.Errorf("a key sample of %d: Gini %+v, want it unknown", sampled, m.Gini)
 	}
 }

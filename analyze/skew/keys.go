@@ -58,10 +58,7 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 	if e != nil && e.Blocks < e.BlocksAll {
 		return measureBlocks(e.Concentration[unit])
 	}
-	var total float64 // of keyed records, exact in every mode
-	for i := range p.Partitions {
-		total += float64(p.Partitions[i].Total.Of(unit) - p.Partitions[i].NullKey.Of(unit))
-	}
+	total := keyedWeight(p, unit)
 	if total <= 0 {
 		return untold()
 	}
@@ -80,8 +77,13 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 			rest = append(rest, float64(w.Of(unit)))
 		}
 	})
+	records := keyedRecords(p)
+	least, most := spreadLimits(p, unit, total, records)
 	if sampled < leastSampled {
-		return untold()
+		m := untold()
+		m.Effective = unknown(least.effective, most.effective)
+		m.Entropy = unknown(least.entropy, most.entropy)
+		return m
 	}
 	keys := float64(len(lo)) + float64(len(rest))/theta
 	unlike := unlikeSampled(p, unit, rest, theta, taken)
@@ -89,18 +91,22 @@ func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) Key
 	if !slices.Equal(lo, hi) {
 		m.cover(newTwoPhase(hi, rest, theta, total).measures())
 	}
-	m.allow(&unlike, keys, total, keyedRecords(p))
+	m.allow(&unlike, keys, total, records)
+	m.clamp(least, most)
 	return m
 }
 
-// keyedRecords counts the records that have a key; there are no more keys than that.
-func keyedRecords(p *profile.Profile) float64 {
-	var n int64
+// keyedWeight is what the records that have a key weigh, exact in every mode.
+func keyedWeight(p *profile.Profile, unit profile.Unit) float64 {
+	var n float64
 	for i := range p.Partitions {
-		n += p.Partitions[i].Total.Records - p.Partitions[i].NullKey.Records
+		n += float64(p.Partitions[i].Total.Of(unit) - p.Partitions[i].NullKey.Of(unit))
 	}
-	return float64(n)
+	return n
 }
+
+// keyedRecords counts the records that have a key; there are no more keys than that.
+func keyedRecords(p *profile.Profile) float64 { return keyedWeight(p, profile.Records) }
 
 const (
 	takenAll     = 1000 // heaviest keys that the first phase takes as they are; with a larger sample as many as it has
@@ -206,10 +212,53 @@ func (m *KeyMeasures) allow(u *unlike, keys, total, records float64) {
 	m.Entropy.Lo /= math.Exp(u.logs / total)
 	m.Entropy.Hi *= math.Exp(u.fewerLogs / total)
 	for _, f := range []*Figure{&m.Effective, &m.Entropy} {
-		const rounding = 1 + 1e-9 // of the logarithms' last bits
 		f.Est, f.Lo, f.Hi = min(f.Est, records), max(1, min(f.Lo, records)), min(rounding*f.Hi, records)
 	}
 }
+
+// spread is how many equal keys would spread as unevenly, of order 2 and of order 1.
+type spread struct{ effective, entropy float64 }
+
+// spreadLimits are the least and the most that the counts of a bounded profile allow, whatever was sampled.
+//
+// At most each key of the tables has its lower bound, and the rest of the weight is spread furthest over keys of one record.
+// Both measures are largest there, as they are concave in the weights, provided that the keys that are held to their bounds
+// weigh no less than the mean record: lighter ones are taken for keys of which nothing is known. At least the squares
+// sum to no more than [mostSquares]; the number of order 1 is never below that of order 2.
+func spreadLimits(p *profile.Profile, unit profile.Unit, total, records float64) (least, most spread) {
+	mean := total / records
+	var counted, n, weight, squares, logs float64
+	p.EachWeight(func(w profile.Weight) {
+		x := float64(w.Of(unit))
+		counted += x
+		if x >= mean {
+			n++
+			weight += x
+			squares += x * x
+			logs += xlog(x)
+		}
+	})
+	if rest, keys := total-weight, records-n; rest > 0 && keys >= 1 {
+		squares += rest * rest / keys
+		logs += rest * math.Log(rest/keys)
+	}
+	fewest := max(1, total*total/mostSquares(p, unit, max(0, total-counted))/rounding)
+	least = spread{fewest, fewest}
+	most = spread{max(fewest, total*total/squares*rounding), max(fewest, total*math.Exp(-logs/total)*rounding)}
+	return least, most
+}
+
+// clamp keeps figures within what is certain.
+func (m *KeyMeasures) clamp(least, most spread) {
+	within := func(f *Figure, lo, hi float64) {
+		f.Est, f.Lo, f.Hi = min(max(f.Est, lo), hi), min(max(f.Lo, lo), hi), min(max(f.Hi, lo), hi)
+	}
+	within(&m.Effective, least.effective, most.effective)
+	within(&m.Entropy, least.entropy, most.entropy)
+}
+
+// rounding allows for the last bits of logarithms and sums.
+const rounding = 1 + 1e-9
 
 // twoPhase is a population of keys of which some are known one by one (taken all) and the others by a sample that holds
 // each with probability theta < 1, chosen by a hash of the key (Poisson sampling). What all keys weigh together is known.
