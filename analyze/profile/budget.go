@@ -9,14 +9,35 @@ import (
 // 4096 keys of 24 bytes.
 const floorBytes = 4096 * (entryBytes + 2*8 + 24)
 
-// leastBytes is the memory below which a partition's table and key sample tell next to nothing.
-const leastBytes = 8 << 10
+// LeastTable is the bytes below which a partition's table and key sample tell next to nothing.
+const LeastTable = 8 << 10
 
-// checkMemory refuses a memory that is too little for that many tables.
+// MemoryError says that a [Config] sets less Memory than the tables of a topic's partitions need, or than any need.
+type MemoryError struct {
+	Memory     int64 // set
+	Partitions int   // read; 0: too little for any number
+	Least      int64 // bytes, whole MiB
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("memory of %d bytes for key tables is too little%s: give at least %d MiB", e.Memory, e.For(), e.Least>>20)
+}
+
+// For is " for N partitions", or empty when it is too little for any number.
+func (e *MemoryError) For() string {
+	switch e.Partitions {
+	case 0:
+		return ""
+	case 1:
+		return " for 1 partition"
+	}
+	return fmt.Sprintf(" for %d partitions", e.Partitions)
+}
+
+// checkMemory refuses a memory that is too little for that many tables, with a [*MemoryError].
 func checkMemory(memory int64, partitions int) error {
-	if least := int64(partitions) * leastBytes; memory < least {
-		return fmt.Errorf("memory of %d bytes for key tables is too little for %d partitions: give at least %d MiB",
-			memory, partitions, (least+1<<20-1)>>20)
+	if least := int64(partitions) * LeastTable; memory < least {
+		return &MemoryError{memory, partitions, (least + 1<<20 - 1) &^ (1<<20 - 1)}
 	}
 	return nil
 }

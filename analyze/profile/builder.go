@@ -27,7 +27,7 @@ type Builder struct {
 	byID    []*partBuilder // by partition; nil: not in the plan
 }
 
-// NewBuilder returns a builder for what plan will read.
+// NewBuilder returns a builder for what plan will read. A [*MemoryError] says that cfg's Memory is too little for it.
 func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -37,10 +37,6 @@ func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 	}
 	specs := append([]CandidateSpec{{cfg.Partitioner, int32(plan.NumPartitions)}}, cfg.Candidates...)
 	b := &Builder{cfg: cfg, plan: plan, placing: newPlacing(specs)}
-	// the topic as it is, which comes first, is no choice of the user's
-	if err := checkSize(b.placing.candidates[1:], len(plan.Partitions)); err != nil {
-		return nil, err
-	}
 	if err := checkMemory(cfg.Memory, len(plan.Partitions)); err != nil {
 		return nil, err
 	}
@@ -63,6 +59,10 @@ func NewBuilder(plan *source.Plan, cfg Config) (*Builder, error) {
 	named := make([]uint64, len(plan.Partitions))
 	for i, p := range plan.Partitions {
 		named[i] = asked[p.ID]
+	}
+	// the topic as it is, which comes first, is no choice of the user's
+	if err := checkSize(b.placing.candidates[1:], named); err != nil {
+		return nil, err
 	}
 	memory := shares(cfg.Memory, named)
 	b.byID = make([]*partBuilder, ids)

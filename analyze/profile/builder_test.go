@@ -57,8 +57,18 @@ func TestNewBuilderRefuses(t *testing.T) {
 		{"partition 1 twice", func(p *source.Plan, _ *Config) { p.Partitions[0].ID = 1 }},
 		{"bad span 5..5 of partition 2", func(p *source.Plan, _ *Config) { p.Spans = []source.Span{{Partition: 2, Start: 5, End: 5}} }},
 		// 4 partitions times 70 million loads of 16 bytes are more than 4 GiB
-		{"fnv with 70000000 partitions: the loads of all candidates over the 4 partitions read could take more than the limit of 4096 MiB", func(_ *source.Plan, c *Config) {
+		{"fnv with 70000000 partitions: the loads of all candidates over the 4 partitions read could take more than the limit of 4096 MiB", func(p *source.Plan, c *Config) {
 			c.Candidates = []CandidateSpec{{testPartitioner, 70_000_000}}
+			for i := range int32(4) {
+				p.Spans = append(p.Spans, source.Span{Partition: i, End: 1 << 40})
+			}
+		}},
+		// but of a thousand records none can be in more than a thousand of them
+		{"", func(p *source.Plan, c *Config) {
+			c.Candidates = []CandidateSpec{{testPartitioner, 70_000_000}}
+			for i := range int32(4) {
+				p.Spans = append(p.Spans, source.Span{Partition: i, End: 1000})
+			}
 		}},
 	} {
 		p := &source.Plan{Topic: "t", NumPartitions: 4, Partitions: []source.Partition{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}}
@@ -180,8 +190,18 @@ func TestPlace(t *testing.T) {
 	p := smallProfile(t, true)
 	_, err := p.Place(CandidateSpec{testPartitioner, 5})
 	checkError(t, err, "only the candidates fixed before the run are known (fnv:2, fnv:3)")
-	_, err = smallProfile(t, false).Place(CandidateSpec{testPartitioner, 1 << 30})
-	checkError(t, err, "more than the limit")
+	p = smallProfile(t, false)
+	wide, err := p.Place(CandidateSpec{testPartitioner, 1 << 30}) // its few keys come nowhere near as wide
+	checkError(t, err, "")
+	for i := range wide {
+		var got Weight
+		for _, w := range wide[i].Loads.All() {
+			got = got.Add(w)
+		}
+		if part := &p.Partitions[i]; got != part.Total.Sub(part.NullKey) {
+			t.Errorf("partition %d of 2^30: loads sum to %v, want %v", i, got, part.Total.Sub(part.NullKey))
+		}
+	}
 }
 
 // failing is a partitioner whose process has died.

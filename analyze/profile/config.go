@@ -37,13 +37,13 @@ type Config struct {
 // the Partitioner.
 func DefaultConfig() Config { return Config{Memory: 1 << 30, Buckets: 256} }
 
-// Validate reports the first value out of range.
+// Validate reports the first value out of range, Memory with a [*MemoryError].
 func (c Config) Validate() error {
 	if c.Partitioner == nil {
 		return errors.New("profiling without a partitioner: name the one the producers use")
 	}
 	if c.Memory < MinMemory {
-		return fmt.Errorf("memory of %d bytes for key tables is too little: give at least %d", c.Memory, MinMemory)
+		return &MemoryError{Memory: c.Memory, Least: MinMemory}
 	}
 	if c.Buckets < 1 || c.Buckets > MaxBuckets {
 		return fmt.Errorf("%d time buckets: want 1 to %d", c.Buckets, MaxBuckets)

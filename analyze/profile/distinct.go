@@ -199,7 +199,14 @@ func (p *Profile) Place(spec CandidateSpec) ([]Placed, error) {
 		return nil, err
 	}
 	pl := newPlacing([]CandidateSpec{spec})
-	if err := checkSize(pl.candidates, len(p.Partitions)); err != nil {
+	keys := make([]uint64, len(p.Partitions))
+	for i := range p.Partitions {
+		keys[i] = 1 // the null key
+		if t := p.Partitions[i].keys; t != nil {
+			keys[i] += uint64(t.n)
+		}
+	}
+	if err := checkSize(pl.candidates, keys); err != nil {
 		return nil, err
 	}
 	out := make([]Placed, len(p.Partitions))

@@ -19,6 +19,19 @@ const (
 	denseShare    = 4  // all are kept once more than this part of them has a weight: a pair takes 20 bytes of 16
 )
 
+const (
+	weightBytes = 16
+	fewBytes    = 2 * (weightBytes + 4) // of a weight with its partition, in lists that grow by doubling
+)
+
+// mostLoadBytes is the most memory that Loads of n partitions take for so many keys.
+func mostLoadBytes(n int32, keys uint64) uint64 {
+	if n <= fewPartitions || keys > uint64(n)/denseShare {
+		return uint64(n) * weightBytes
+	}
+	return keys * fewBytes
+}
+
 func newLoads(n int32) Loads {
 	if n <= fewPartitions {
 		return Loads{n: n, ws: make([]Weight, n)}

@@ -47,21 +47,22 @@ func newPlacing(specs []CandidateSpec) *placing {
 	return pl
 }
 
-// checkSize refuses candidates whose loads could take more than MaxPlacedBytes for the partitions read.
-func checkSize(candidates []Candidate, partitions int) error {
-	var cells int64
+// checkSize refuses candidates whose loads could take more than MaxPlacedBytes. keys is the most keys that each partition
+// read can have: its records come no wider than that.
+func checkSize(candidates []Candidate, keys []uint64) error {
+	var size uint64
 	for _, c := range candidates {
-		cells += int64(c.NumPartitions) * int64(partitions)
-		if size := cells * weightBytes; size > MaxPlacedBytes {
+		for _, k := range keys {
+			size += mostLoadBytes(c.NumPartitions, k)
+		}
+		if size > MaxPlacedBytes {
 			return fmt.Errorf("candidate %s with %d partitions: the loads of all candidates over the %d partitions read "+
 				"could take more than the limit of %d MiB: ask for fewer or smaller candidates",
-				c.Partitioner, c.NumPartitions, partitions, MaxPlacedBytes>>20)
+				c.Partitioner, c.NumPartitions, len(keys), MaxPlacedBytes>>20)
 		}
 	}
 	return nil
 }
-
-const weightBytes = 16
 
 // placed holds one partition's placements under all candidates.
 type placed struct {

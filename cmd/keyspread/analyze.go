@@ -46,7 +46,7 @@ func (f *judgeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.partitioner.register(cmd)
 	flags.StringSliceVar(&f.candidates, "candidates", nil, "`counts` that plan can be asked for later, whatever the number of keys, or COUNT=PARTITIONER (default with --save-profile: 2, 3 and 4 times the topic's)")
-	flags.StringVar(&f.memory, "memory", "1GiB", "`bytes` for counting keys; beyond them counts carry bounds")
+	flags.StringVar(&f.memory, "memory", "1GiB", "`bytes` for counting keys, 8KiB a partition at least; beyond them counts carry bounds")
 	flags.BoolVar(&f.verifyKeys, "verify-keys", false, "compare key bytes instead of trusting a 128-bit hash")
 	flags.Float64Var(&f.hotRatio, "hot-ratio", 1.5, "a key is hot when it alone lifts its partition above this `ratio` to the mean")
 	flags.IntVar(&f.top, "top", 20, "keys to list at least")
@@ -74,9 +74,6 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 	cfg.Profile.VerifyKeys = f.verifyKeys
 	if cfg.Profile.Memory, err = parseBytes(f.memory); err != nil {
 		return cfg, nil, fmt.Errorf("--memory: %w", err)
-	}
-	if cfg.Profile.Memory < profile.MinMemory {
-		return cfg, nil, fmt.Errorf("--memory %s is too little for key tables: give at least %d bytes", f.memory, profile.MinMemory)
 	}
 	if cfg.Candidates, err = parseCandidates(f.candidates); err != nil {
 		return cfg, nil, err
@@ -122,6 +119,14 @@ func (f *judgeFlags) config(assumed opened, now time.Time) (analyze.Config, []re
 		outputs = []reports.Output{{Format: reports.Text}}
 	}
 	return cfg, outputs, cfg.Validate()
+}
+
+// forMemory makes a slip in --memory one of the command line.
+func forMemory(given string, err error) error {
+	if e, ok := errors.AsType[*profile.MemoryError](err); ok {
+		return usageError{fmt.Errorf("--memory %s is too little for key tables%s: give at least %dMiB", given, e.For(), e.Least>>20)}
+	}
+	return err
 }
 
 // parseCandidates reads COUNT, COUNT=PARTITIONER and, for the topic's own count, =PARTITIONER.
@@ -230,6 +235,7 @@ func analyzeOrPlan(cmd *cobra.Command, args []string, read *readFlags, judge *ju
 	if err := checkTargets(files, args...); err != nil {
 		return usageError{err}
 	}
+	defer func() { err = forMemory(judge.memory, err) }()
 	run := output{outputs: outputs, saveProfile: judge.saveProfile, quiet: read.quiet, names: names}
 	if judge.redact {
 		if run.redact, err = redactor(cmd.ErrOrStderr()); err != nil {
