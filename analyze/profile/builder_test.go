@@ -25,7 +25,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{"", func(*Config) {}},
 		{"without a partitioner", func(c *Config) { c.Partitioner = nil }},
-		{"at least 1048576", func(c *Config) { c.Memory = 1 << 19 }},
+		{"at least 1 MiB", func(c *Config) { c.Memory = 1 << 19 }},
 		{"0 time buckets", func(c *Config) { c.Buckets = 0 }},
 		{"names no partitioner", func(c *Config) { c.Candidates = []CandidateSpec{{nil, 3}} }},
 		{"fnv: 0 partitions", func(c *Config) { c.Candidates = []CandidateSpec{{testPartitioner, 0}} }},
