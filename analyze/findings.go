@@ -645,19 +645,20 @@ func boundedFinding(r *Result) []finding.Finding {
 	}
 	f := finding.Finding{
 		ID: finding.BoundedCounts, Severity: finding.Info,
-		What: fmt.Sprintf("More keys than the memory budget holds: a key that is not listed has %s of records; loads and moved records stay exact.",
+		What: fmt.Sprintf("More keys than the memory budget holds: a key that was dropped has %s of records; loads and moved records stay exact.",
 			finding.AtMost(float64(r.Profile.Missing().Records)/float64(r.Profile.Total().Records))),
-		Do: "--refine makes the listed keys exact by a second read; a larger --memory holds more keys.",
+		Do: "Read again with --refine, which makes the listed keys exact by a second read, or with a larger --memory.",
 	}
 	all := r.Profile.MemoryForAll()
 	if all > 0 {
-		f.Do = fmt.Sprintf("--refine makes the listed keys exact by a second read; --memory of about %s holds every key.", memoryText(all))
+		f.Do = fmt.Sprintf("Read again with --refine, which makes the listed keys exact by a second read, or with --memory of about %s, which holds every key.", memoryText(all))
 	}
 	if n := r.Profile.NumRefined(); n > 0 {
-		f.What += fmt.Sprintf(" The %s were counted exactly by a second read.", finding.Plural(int64(n), "heaviest key", "heaviest keys"))
-		f.Do = "A larger --memory counts more keys exactly."
+		f.What += fmt.Sprintf(" %s, the heaviest as far as the bounds tell, were counted exactly by a second read.",
+			finding.Plural(int64(n), "key", "keys"))
+		f.Do = "Read again with a larger --memory for more exact keys."
 		if all > 0 {
-			f.Do = fmt.Sprintf("--memory of about %s counts every key exactly.", memoryText(all))
+			f.Do = fmt.Sprintf("Read again with --memory of about %s to count every key exactly.", memoryText(all))
 		}
 	}
 	return []finding.Finding{f}

@@ -242,8 +242,9 @@ func hottestFacts(p *Plan, d detail) []fact {
 		text := fmt.Sprintf("partition %d with %s of %s, %s the mean", m.HottestPartition, percentRange(hottestShare(s.side)), s.unit, timesText(s.side))
 		var names []string
 		for i, k := range s.side.HottestKeys {
-			if i > 0 && (i == d.hottest || k.Share.Hi < worthNaming*m.HottestShare) {
-				break
+			certain := k.Share.Estimate != nil || k.Share.Lo == k.Share.Hi
+			if (i > 0 || !certain) && (i == d.hottest || k.Share.Hi < worthNaming*m.HottestShare) {
+				break // light keys with bounds need not be the heaviest
 			}
 			if k.Share.Estimate != nil { // its interval stands in brackets
 				names = append(names, k.Key.shown()+" "+percentRange(k.Share))
@@ -311,16 +312,38 @@ func leftToGain(r *Report, p *Plan) string {
 		finding.Percent(m.HottestShare), 100*(m.HottestShare - 1 / *c.Hi))
 }
 
+// How sure it is that a count is beyond N*.
+type certainty int
+
+const (
+	no certainty = iota
+	perhaps
+	certainly
+)
+
+// beyondCeiling tells whether n partitions are more than N*, of which an interval is known.
+func beyondCeiling(ceiling *NumberRange, n int32) certainty {
+	switch {
+	case ceiling == nil || ceiling.Lo == nil || float64(n) <= *ceiling.Lo:
+		return no
+	case ceiling.Hi == nil || float64(n) <= *ceiling.Hi:
+		return perhaps
+	}
+	return certainly
+}
+
 func limitText(r *Report, p *Plan) string {
-	ceiling := ceilingText(r.Skew.Records.Ceiling)
+	ceiling, beyond := ceilingText(r.Skew.Records.Ceiling), beyondCeiling(r.Skew.Records.Ceiling, p.To.NumPartitions)
 	var s string
 	switch {
 	case p.Limit.CannotHelp:
 		s = fmt.Sprintf("no count brings the hottest partition below %s, the share of the heaviest key: the topic has %s, at or beyond N* = %s%s",
 			leastShare(r), finding.Plural(int64(r.Topic.NumPartitions), "partition", "partitions"), ceiling, leftToGain(r, p))
-	case p.Limit.Ceiling != nil && float64(p.To.NumPartitions) > *p.Limit.Ceiling:
+	case beyond == certainly:
 		s = fmt.Sprintf("no count brings the hottest partition below %s, the share of the heaviest key: this one is beyond N* = %s%s",
 			leastShare(r), ceiling, leftToGain(r, p))
+	case beyond == perhaps:
+		s = fmt.Sprintf("N* = %s: whether more partitions than this can still lower the hottest one cannot be told", ceiling)
 	default:
 		s = fmt.Sprintf("below N* = %s: more partitions can still lower the hottest one", ceiling)
 	}

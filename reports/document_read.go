@@ -141,7 +141,7 @@ func distinctText(c Contents) string {
 	}
 	s := fmt.Sprintf("%s distinct; %s", estimateText(*c.DistinctKeys), several)
 	if m := c.MissingKey; m != nil {
-		s += fmt.Sprintf(". Counts of keys are bounded: one that is not listed has %s of records, %s of bytes",
+		s += fmt.Sprintf(". Counts of keys are bounded: one that was dropped has %s of records, %s of bytes",
 			finding.AtMost(ratio(m.Records, c.Records)), finding.AtMost(ratio(m.Bytes, c.Bytes)))
 	}
 	return s

@@ -101,7 +101,8 @@ must be split, which gives up its order.`,
 long its partition falls behind as if the key were hot. Share and rate are means of a time bucket, the least of 1, 2, 4, …
 seconds of which few enough cover the range; for a part of the bucket the key can have had more.`,
 		Rule: `Reported when, in a time bucket, the lower bound of the key's share exceeds (r-1)/(n-1), its peak is in a bucket that is
-not nearly empty, it has at least 100 records there, and it is not hot over the run.`,
+not nearly empty, it has at least 100 records there, and it is not hot over the run. Keys are not counted by time in topics
+of more than 2,730 partitions.`,
 		Do: "Size the consumer for the peak shown, or limit the key's rate at the producer; more partitions do not divide it.",
 	},
 	{
@@ -248,10 +249,10 @@ bytes as its key type. A real producer would fail or send the record elsewhere.`
 		ID:    BoundedCounts,
 		Title: "more keys than the memory budget holds",
 		Meaning: `The key table passed --memory, so light keys were dropped on the way. Counts of the keys listed carry bounds [lo, hi];
-loads, moved records and moved bytes stay exact. A key that is not listed has at most the share stated.`,
+loads, moved records and moved bytes stay exact. A key that was dropped has at most the share stated.`,
 		Rule: "Reported when any partition's table overflowed.",
-		Do: `--refine makes the listed keys exact by a second read, more --memory all of them. Or accept the bounds: they are
-guarantees, not estimates.`,
+		Do: `Read again with --refine, which makes the listed keys exact by a second read, or with more --memory for all of them.
+Or accept the bounds: they are guarantees, not estimates.`,
 	},
 	{
 		ID:      NoRecords,

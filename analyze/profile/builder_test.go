@@ -234,7 +234,7 @@ func TestPartitionerFails(t *testing.T) {
 	checkError(t, err, "by exec:mine: exit status 2")
 }
 
-// Estimates of distinct keys are within three standard errors, over many streams; 95 % intervals hold for most.
+// Estimates of distinct keys are within four standard errors, over many streams; 95 % intervals hold for most.
 func TestDistinctEstimates(t *testing.T) {
 	outside, all := 0, 0
 	for _, s := range streams() {

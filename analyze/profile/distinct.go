@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"keyspread/analyze/internal/parallel"
 	"keyspread/analyze/profile/sketch"
 )
@@ -92,20 +94,60 @@ func (p *Profile) allPlacedByKey() bool {
 const z95 = 1.959963984540054
 
 // scaled estimates a count from the s members that a sample of the fraction theta holds, given that there are at least
-// floor and at most ceiling. A count of zero in the sample has the upper bound of the rule of three.
+// floor and at most ceiling.
 func scaled(s int64, theta float64, floor, ceiling int64) (estimate, low, high int64) {
-	x := float64(s) / theta
-	half := z95 * math.Sqrt(float64(s)*(1-theta)) / theta
-	if s == 0 && theta < 1 {
-		half = 3 / theta
-	}
-	return within(x, half, floor, ceiling)
+	lo, hi := sampledLimits(float64(s), theta)
+	return within(float64(s)/theta, lo, hi, floor, ceiling)
 }
 
-// within rounds the estimate x and its limits half away, all kept in [floor, ceiling].
-func within(x, half float64, floor, ceiling int64) (estimate, low, high int64) {
-	clamp := func(n float64) int64 { return max(floor, min(ceiling, int64(n))) }
-	return clamp(math.Round(x)), clamp(math.Floor(x - half)), clamp(math.Ceil(x + half))
+// exactLimits is the number of members from which a sample's limits are normal ones.
+const exactLimits = 1000
+
+// sampledLimits are 95 % limits for the number of which a sample of the fraction theta holds s: the numbers N for which s or
+// fewer, and s or more, of N are sampled with a probability of 2.5 %. Normal limits are too low for few members: of 1 in
+// a sample of 1/32 they say 94 at most, these 176.
+//
+// Source: Clopper and Pearson, Biometrika 26 (1934), for the number of trials; the binomial sum as an incomplete beta
+// function, Abramowitz and Stegun 26.5.24.
+func sampledLimits(s, theta float64) (low, high float64) {
+	if theta == 1 {
+		return s, s
+	}
+	if s >= exactLimits {
+		half := z95 * math.Sqrt(s*(1-theta)) / theta
+		return s/theta - half, s/theta + half
+	}
+	const tail = 0.025
+	high = firstFrom(s, func(n float64) bool { return mathext.RegIncBeta(n-s, s+1, 1-theta) <= tail }) // s or fewer of n
+	if s > 0 {
+		low = firstFrom(s, func(n float64) bool { return mathext.RegIncBeta(s, n-s+1, theta) >= tail }) // s or more of n
+	}
+	return low, high
+}
+
+// firstFrom finds the number above s from which on holds is true, to a millionth.
+func firstFrom(s float64, holds func(float64) bool) float64 {
+	lo, hi := s, 2*s+1
+	for !holds(hi) {
+		lo, hi = hi, 2*hi
+	}
+	for hi-lo > 1e-6*hi {
+		if mid := (lo + hi) / 2; holds(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// within rounds the estimate x and its limits low and high, all kept in [floor, ceiling]. Where x is outside, its limits go
+// with it: the doubt stays, so that a bound that the estimate missed does not pass for an exact count.
+func within(x, low, high float64, floor, ceiling int64) (estimate, lo, hi int64) {
+	clamp := func(n float64) float64 { return max(float64(floor), min(float64(ceiling), n)) }
+	at := clamp(x)
+	low, high = min(low, at-(x-low)), max(high, at+(high-x))
+	return int64(math.Round(at)), int64(clamp(math.Floor(low))), int64(clamp(math.Ceil(high)))
 }
 
 // uncounted is the weight of the partition's keyed records that its table does not count, where that counts sum.

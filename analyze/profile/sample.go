@@ -131,7 +131,7 @@ func (p *Partition) Distinct() Distinct {
 		sum = sum.Add(p.weightOf(p.keys.entry(i)))
 	}
 	d := Distinct{StdErr: sd / n}
-	d.Keys, d.Low, d.High = within(n, z95*sd, held, held+p.uncounted(sum).Records)
+	d.Keys, d.Low, d.High = within(n, n-z95*sd, n+z95*sd, held, held+p.uncounted(sum).Records)
 	return d
 }
 

@@ -43,13 +43,13 @@ func PeakRate(series []Bucket) (Peak, bool) { return peak(series, Bucket.Rate) }
 // PeakShare returns the largest share in a bucket, of those that hold at least a quarter of the mean bucket: in an
 // almost empty one a share says nothing. It returns false when there is none.
 func PeakShare(series []Bucket) (Peak, bool) {
-	var sum, n int64
+	var sum, n float64
 	for _, b := range series {
 		if b.Total > 0 {
-			sum, n = sum+b.Total, n+1
+			sum, n = sum+float64(b.Total), n+1
 		}
 	}
-	busy := slices.DeleteFunc(slices.Clone(series), func(b Bucket) bool { return b.Total == 0 || 4*b.Total < sum/max(n, 1) })
+	busy := slices.DeleteFunc(slices.Clone(series), func(b Bucket) bool { return b.Total == 0 || 4*float64(b.Total)*n < sum })
 	return peak(busy, Bucket.Share)
 }
 
