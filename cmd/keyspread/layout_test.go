@@ -67,7 +67,7 @@ func TestImportRules(t *testing.T) {
 		"github.com/spf13/pflag":             {"cmd/keyspread"},
 		"golang.org/x/term":                  {"cmd/keyspread"},
 		"github.com/schollz/progressbar/v3":  {"cmd/keyspread"},
-		"gonum.org/v1/gonum":                 {"analyze/skew", "analyze/sample", "reports"},
+		"gonum.org/v1/gonum":                 {"analyze/profile", "analyze/skew", "analyze/sample", "reports"},
 		"github.com/twmb/franz-go/pkg/kfake": {"cmd/keyspread"},
 		"github.com/parquet-go/parquet-go":   {"analyze/profile", "analyze/source/table"},
 	}
