@@ -2,8 +2,11 @@ package profile
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"testing"
+
+	"keyspread/analyze/source"
 )
 
 // keysOf lists the keys of a partition.
@@ -74,5 +77,36 @@ func TestEachKeyAllocatesNothing(t *testing.T) {
 	})
 	if part.NumKeys() < 100 || allocs > 4 {
 		t.Errorf("%v allocations for %d keys, want at most 4", allocs, part.NumKeys())
+	}
+}
+
+// A key away from home that a table has forgotten can have had there what all records that are away have, and no less.
+func TestForgottenStrayKey(t *testing.T) {
+	const at, stray = 100, 5
+	home := map[int32][][]byte{} // keys by partition
+	for i := 0; len(home[0]) < 1 || len(home[1]) < 20_000; i++ {
+		key := fmt.Appendf(nil, "%d", i)
+		to, _ := one(testPartitioner, key, 2)
+		home[to] = append(home[to], key)
+	}
+	key := home[0][0]
+	s := stream{name: "stray", partitions: 2}
+	add := func(n int, partition int32, key []byte) {
+		for range n {
+			s.recs = append(s.recs, rec{partition, source.Record{Key: key, ValueSize: 7, Timestamp: -1}})
+		}
+	}
+	add(at, 0, key)
+	add(stray, 1, key)
+	for _, k := range home[1] {
+		add(2*stray, 1, k)
+	}
+	p := s.build(t, config(MinMemory), 1)
+	top := p.Top(1, Records)
+	if len(top) != 1 || !bytes.Equal(top[0].Key, key) || top[0].Lo.Records != at {
+		t.Fatalf("%v: the top key is %v, want %s with the %d records of partition 0", p.Mode(), top, key, at)
+	}
+	if k := top[0]; k.Hi.Records != at+stray || k.Hi.Bytes != (at+stray)*int64(len(key)+7) {
+		t.Errorf("at most %v, want the %d records that are elsewhere too", k.Hi, stray)
 	}
 }

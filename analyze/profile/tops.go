@@ -153,8 +153,7 @@ func (o *openTop) purge() {
 	}
 	// at most a quarter is above each of the two, so half is below both
 	maxR, maxB := quantile(&byRecords, o.n*3/4), quantile(&byBytes, o.n*3/4)
-	old := o.slots
-	n, was := 0, o.err
+	old, was := o.slots, o.err
 	var gone [topSlots]bool
 	d := Weight{}
 	for i := range old {
@@ -166,7 +165,7 @@ func (o *openTop) purge() {
 		}
 	}
 	o.slots = [topSlots]topEntry{}
-	o.n = n
+	o.n = 0
 	o.err = was.Add(d)
 	for i := range old {
 		if old[i].w.Records != 0 && !gone[i] {
@@ -219,8 +218,7 @@ func (t *tops) closeAll(lost Weight, cell func(int64) Weight) {
 	t.cur = nil
 }
 
-// double joins the buckets 2b and 2b+1 to bucket b. All buckets must be closed. first and last are the old numbers that
-// have a cell.
+// double joins the buckets 2b and 2b+1 to bucket b. All buckets must be closed.
 func (t *tops) double() {
 	t.newest >>= 1
 	joined := make(map[int64]*closedTop, len(t.closed)/2+1)

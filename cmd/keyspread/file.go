@@ -122,7 +122,21 @@ func analyzeFile(cmd *cobra.Command, name string, cfg analyze.Config, out output
 		}
 		return concludeProfile(cmd, name, cfg, out)
 	}
+	if tool := compressedBy(start); tool != "" && read.file.format == "" {
+		return errors.Join(fmt.Errorf("%s is compressed: unpack it first, as in %s -dc FILE | keyspread %s - ...; if its lines are keys as "+
+			"they are, give --input-format", name, tool, cmd.Name()), in.Close())
+	}
 	return analyzeKeys(cmd, name, size, bufferedInput{buffered, in}, cfg, out, read)
+}
+
+// compressedBy names the tool that unpacks what starts so; "" for what is not compressed.
+func compressedBy(start []byte) string {
+	for tool, magic := range map[string]string{"gzip": "\x1f\x8b\x08", "zstd": "\x28\xb5\x2f\xfd", "xz": "\xfd7zX", "lz4": "\x04\x22\x4d\x18"} {
+		if bytes.HasPrefix(start, []byte(magic)) {
+			return tool
+		}
+	}
+	return ""
 }
 
 // bufferedInput is a file that can be looked ahead in.
