@@ -9,8 +9,8 @@ import (
 // 4096 keys of 24 bytes.
 const floorBytes = 4096 * (entryBytes + 2*8 + 24)
 
-// LeastTable is the bytes below which a partition's table and key sample tell next to nothing.
-const LeastTable = 8 << 10
+// leastTable is the bytes below which a partition's table and key sample tell next to nothing.
+const leastTable = 8 << 10
 
 // MemoryError says that a [Config] sets less Memory than the tables of a topic's partitions need, or than any need.
 type MemoryError struct {
@@ -36,7 +36,7 @@ func (e *MemoryError) For() string {
 
 // checkMemory refuses a memory that is too little for that many tables, with a [*MemoryError].
 func checkMemory(memory int64, partitions int) error {
-	if least := int64(partitions) * LeastTable; memory < least {
+	if least := int64(partitions) * leastTable; memory < least {
 		return &MemoryError{memory, partitions, (least + 1<<20 - 1) &^ (1<<20 - 1)}
 	}
 	return nil

@@ -31,7 +31,7 @@ func TestMemoryForAll(t *testing.T) {
 			}
 		}
 		read := func(memory int64) *Profile { return buildPlan(t, s, plan, config(memory)) }
-		p := read(few + int64(tt.partitions)*LeastTable)
+		p := read(few + int64(tt.partitions)*leastTable)
 		all := p.MemoryForAll()
 		if p.Mode() != Bounded || all == 0 {
 			t.Fatalf("%s: %v, %.0f bytes for all", tt.name, p.Mode(), all)

@@ -358,6 +358,7 @@ func TestLoadRefused(t *testing.T) {
 		{"cut", "cut short", good[:len(good)/2], false},
 		{"a footer beyond the file", "footer of 4294967295 bytes", []byte("PAR1\xff\xff\xff\xffPAR1"), false},
 		{"a later version", "its version is 2", resealed(t, good, `"version":1`, `"version":2`), false},
+		{"an earlier version", "its version is 0", resealed(t, good, `"version":1`, `"version":0`), false},
 		{"another format", "its format is", resealed(t, good, `"format":"keyspread profile"`, `"format":"keyspread profilf"`), true},
 		{"a broken document", "document is damaged", resealed(t, good, `"tombstones":`, `"tombstones" `), false},
 		{"an unknown member", "document is damaged", resealed(t, good, `"tombstones":`, `"tombstonez":`), false},
@@ -380,6 +381,23 @@ func TestLoadRefused(t *testing.T) {
 		if err == nil && !bytes.Equal(save(t, p), good) {
 			t.Errorf("byte %d of %d changed: another profile was loaded", at, len(good))
 		}
+	}
+}
+
+// An exact profile whose keys have fewer records than its partition is refused, a bounded one is not.
+func TestLoadOfLostRecords(t *testing.T) {
+	for _, bounded := range []bool{false, true} {
+		p := smallProfile(t, bounded)
+		part := &p.Partitions[1]
+		e := part.keys.entry(0)
+		e.records, e.bytes = e.records-1, e.bytes-1
+		file := save(t, p)
+		_, err := Load(bytes.NewReader(file), int64(len(file)))
+		want := "its keys do not add up to its records"
+		if bounded {
+			want = ""
+		}
+		checkError(t, err, want)
 	}
 }
 
@@ -546,24 +564,29 @@ func TestRefine(t *testing.T) {
 	}
 }
 
+// A second read of other records than the first, fewer or as many with other bytes, changes nothing.
 func TestRefineOtherRecords(t *testing.T) {
 	s := keyed("all distinct", 1, 20_000, 1, func(_ *rand.Rand, i int) uint64 { return uint64(i) })
 	p := s.build(t, config(MinMemory), 1)
 	top := p.Top(5, Records)
-	r, err := NewRefiner(p, [][]byte{top[0].Key, top[1].Key})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := r.Partitions(); !slices.Equal(got, []int32{0}) {
-		t.Errorf("partitions %v need a second read, want [0]", got)
-	}
-	fewer := *s
+	fewer, larger := *s, *s
 	fewer.recs = s.recs[1:]
-	fewer.feed(t, r, 1)
-	if err := r.Apply(); err == nil || !strings.Contains(err.Error(), "partitions [0]") {
-		t.Errorf("a second read that saw fewer records: error %v", err)
-	}
-	if got, _ := p.Lookup(top[0].Key); got.Lo != top[0].Lo || got.Hi != top[0].Hi {
-		t.Errorf("its key has %v..%v, want %v..%v as before", got.Lo, got.Hi, top[0].Lo, top[0].Hi)
+	larger.recs = slices.Clone(s.recs)
+	larger.recs[0].ValueSize++
+	for name, other := range map[string]*stream{"fewer records": &fewer, "one more byte": &larger} {
+		r, err := NewRefiner(p, [][]byte{top[0].Key, top[1].Key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Partitions(); !slices.Equal(got, []int32{0}) {
+			t.Errorf("partitions %v need a second read, want [0]", got)
+		}
+		other.feed(t, r, 1)
+		if err := r.Apply(); err == nil || !strings.Contains(err.Error(), "partitions [0]") {
+			t.Errorf("a second read that saw %s: error %v", name, err)
+		}
+		if got, _ := p.Lookup(top[0].Key); got.Lo != top[0].Lo || got.Hi != top[0].Hi {
+			t.Errorf("%s: its key has %v..%v, want %v..%v as before", name, got.Lo, got.Hi, top[0].Lo, top[0].Hi)
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/zeebo/xxh3"
+
 	"keyspread/analyze/source"
 )
 
@@ -225,5 +227,31 @@ func TestGridWidens(t *testing.T) {
 			t.Errorf("%s: start %d, width %d, %d cells with %v, want %d, %d, %d", tt.name,
 				got.Start, got.Width, len(got.Cells), sum, tt.want.Start, tt.want.Width, len(tt.want.Cells))
 		}
+	}
+}
+
+// A key that its table forgets again and again is never heavy enough there to be looked at over time: what the table has
+// lost of it may all be of one bucket.
+func TestBucketOfALostKey(t *testing.T) {
+	const size, all = 10, 1 << 20
+	cell := Weight{all, all * size}
+	lost := Weight{all >> topShift, size * all >> topShift}
+	tp := tops{keep: topKeysMost, closed: map[int64]*closedTop{}}
+	tp.seek(5, Weight{}, func(int64) Weight { return cell })
+	had := Weight{}
+	for round := range 2 { // the table loses the first round's records
+		for i := range int64(all >> topShift) {
+			e := entry{records: i + 1, bytes: (i + 1) * size}
+			tp.add(xxh3.Uint128{Hi: 1, Lo: 1}, size, &e, Weight{lost.Records * int64(round), lost.Bytes * int64(round)}, cell)
+			had = had.Add(Weight{1, size})
+		}
+	}
+	tp.closeAll(lost, func(int64) Weight { return cell })
+	c := tp.closed[5]
+	if len(c.keys) > 0 {
+		t.Fatalf("the bucket counts %v: this tests a key that it does not count", c.keys)
+	}
+	if c.missing.Records < had.Records || c.missing.Bytes < had.Bytes {
+		t.Errorf("a key that is not counted has at most %v, but one had %v", c.missing, had)
 	}
 }

@@ -53,7 +53,7 @@ func untold() KeyMeasures {
 // times as many as a sampled key stands for, at most: so few keys of a kind are missed with probability e^-3.
 //
 // Without a key all figures are unknown. It costs a pass over the tables, 256 KiB, and O(K log K) time and 8 bytes a key
-// of those with weights of 65,536 or more; in bounded mode two passes and 8 bytes a key of the tables.
+// of those with weights of 65,536 or more; in bounded mode five passes and 8 bytes a key of the tables.
 func MeasureKeys(p *profile.Profile, unit profile.Unit, e *sample.Estimates) KeyMeasures {
 	if e != nil && e.Blocks < e.BlocksAll {
 		return measureBlocks(e.Concentration[unit])
